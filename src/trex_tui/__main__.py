@@ -1,0 +1,7 @@
+"""`python -m trex_tui`."""
+
+import sys
+
+from trex_tui.cli import main
+
+sys.exit(main())

@@ -1,0 +1,307 @@
+"""Find the artifact sets in directories and among files.
+
+Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import display_name, is_canonical, stem_of
+from trex_tui.artifacts.sniff import sniff
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+MAX_FILES = 50_000
+"""Files looked at below one path. Somebody will start the program in a home directory."""
+
+_SKIPPED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "site-packages"})
+_ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactSet:
+    """The files that describe one engine.
+
+    Attributes:
+        name: Short name, unique among the sets found together.
+        directory: Where its first file lies.
+        files: At most one file per kind, in the order of `ArtifactKind`.
+        diagnostics: Files beside it that could not be used, and why.
+    """
+
+    name: str
+    directory: Path
+    files: dict[ArtifactKind, Path]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """All that was found: the sets, and what belongs to none of them."""
+
+    sets: tuple[ArtifactSet, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(slots=True)
+class _Found:
+    path: Path
+    kind: ArtifactKind
+    stem: str
+
+
+@dataclass(slots=True)
+class _Folder:
+    """One directory on its way to sets."""
+
+    path: Path
+    groups: dict[str, dict[ArtifactKind, Path]] = field(default_factory=dict)
+    notes: list[tuple[str, Diagnostic]] = field(default_factory=list)
+    """Diagnostics with the stem they belong to."""
+
+    def note(self, stem: str, severity: Severity, file: Path, message: str) -> None:
+        self.notes.append((stem, Diagnostic(severity, file, "", message)))
+
+
+def find(path: str | Path | Iterable[str | Path]) -> list[ArtifactSet]:
+    """Return the artifact sets at a directory, a file, or several of them.
+
+    A directory is searched with everything below it; a file stands for the set it belongs to.
+
+    Raises:
+        ArtifactError: A path does not exist or cannot be used, or no set is found.
+    """
+    return list(scan(path).sets)
+
+
+def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
+    """As `find`, with the diagnostics that belong to no set.
+
+    Raises:
+        ArtifactError: As `find`.
+    """
+    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+    if not paths:
+        return Discovery(())
+    given = [one for one in paths if _checked(one).is_file()]
+    sets: list[ArtifactSet] = []
+    strays: list[Diagnostic] = []
+    for directory in (one for one in paths if one not in given):
+        below = _scan_tree(directory)
+        sets.extend(below.sets)
+        strays.extend(below.diagnostics)
+    sets.extend(_sets_of_files(given))
+    unique = {tuple(one.files.values()): one for one in sets}
+    if not unique:
+        raise _nothing_found(paths, strays)
+    return Discovery(tuple(_with_unique_names(list(unique.values()))), tuple(strays))
+
+
+def _checked(path: Path) -> Path:
+    """Raise for a path that is neither a regular file nor a directory; sniffing would hang on a FIFO."""
+    try:
+        if not path.exists():
+            reason = "is a broken link" if path.is_symlink() else "does not exist"
+            raise ArtifactError(path, reason)
+        if not path.is_dir() and not path.is_file():
+            raise ArtifactError(path, "is neither a file nor a directory")
+    except OSError as error:
+        raise ArtifactError(path, f"cannot be opened: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL in the path
+        raise ArtifactError(Path(repr(str(path))), "is not a valid path") from error
+    return path
+
+
+def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactError:
+    where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([one.absolute() for one in paths]))
+    problems = [one for one in strays if one.severity is Severity.ERROR]
+    if len(problems) == 1 and problems[0].file:
+        only = problems[0]
+        return ArtifactError(only.file or where, only.message, only.where, tuple(strays))
+    message = "no engine found: no layer-info, profile or timing JSON here or below"
+    if strays:
+        message += f" ({len(strays)} other files; the first: {strays[0].file} {strays[0].message})"
+    return ArtifactError(where, message, diagnostics=tuple(strays))
+
+
+def _scan_tree(root: Path) -> Discovery:
+    """Search a directory and all below it. Links to directories are followed, each directory once."""
+    sets: list[ArtifactSet] = []
+    strays: list[Diagnostic] = []
+    seen: set[tuple[int, int]] = set()
+    looked_at = 0
+    pending = [root]
+    while pending:
+        directory = pending.pop()
+        try:
+            status = directory.stat()
+            if (status.st_dev, status.st_ino) in seen:
+                continue
+            seen.add((status.st_dev, status.st_ino))
+            with os.scandir(directory) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            reason = f"cannot be listed: {error.strerror or error}"
+            strays.append(Diagnostic(Severity.ERROR, directory, "", reason))
+            continue
+        files = [Path(entry.path) for entry in entries if _is_file(entry)]
+        looked_at += len(files)
+        if looked_at > MAX_FILES:
+            message = f"more than {MAX_FILES} files: the rest was not searched; name the directories"
+            strays.append(Diagnostic(Severity.WARNING, root, "", message))
+            break
+        found = _sets_of_folder(directory, files)
+        sets.extend(found.sets)
+        strays.extend(found.diagnostics)
+        pending.extend(reversed([Path(entry.path) for entry in entries if _is_searched(entry)]))
+    return Discovery(tuple(sets), tuple(strays))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_searched(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir() and not entry.name.startswith(".") and entry.name not in _SKIPPED_DIRECTORIES
+    except OSError:
+        return False
+
+
+def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
+    """The sets that the files given by name belong to."""
+    if not given:
+        return []
+    kinds = {}
+    for path in given:
+        sniffed = sniff(path)
+        if sniffed.kind is None:
+            raise ArtifactError(path, sniffed.reason)
+        kinds[path] = sniffed.kind
+    if len(given) > 1 and len(set(kinds.values())) == len(given) and ArtifactKind.GRAPH in kinds.values():
+        # One graph and at most one file of each other kind, named together: that leaves no doubt.
+        graph = next(path for path in given if kinds[path] is ArtifactKind.GRAPH)
+        return [_set_with(graph, {kind: path for path, kind in kinds.items()})]
+    return [_set_with(path, {kinds[path]: path}) for path in given]
+
+
+def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
+    """The set that `path` belongs to, with the files in `named` taking precedence over its companions."""
+    try:
+        siblings = sorted(one for one in path.parent.iterdir() if one.is_file())
+    except OSError:
+        siblings = [path]
+    for found in _sets_of_folder(path.parent, siblings).sets:
+        if path in found.files.values():
+            files = found.files | named
+            return replace(found, files={kind: files[kind] for kind in ArtifactKind if kind in files})
+    if not any(kind.describes_engine for kind in named):
+        kind = next(iter(named)).value.replace("_", " ")
+        message = (
+            f"is a {kind}: no layer-info, profile or timing JSON lies beside it, so there is nothing to open"
+        )
+        raise ArtifactError(path, message)
+    return ArtifactSet(display_name(stem_of(path)) or path.parent.absolute().name, path.parent, named)
+
+
+def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
+    """Group the files of one directory into sets."""
+    folder = _Folder(directory)
+    found: list[_Found] = []
+    for path in files:
+        sniffed = sniff(path)
+        if sniffed.kind is not None:
+            found.append(_Found(path, sniffed.kind, stem_of(path)))
+        elif sniffed.claims:
+            folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
+    # Canonical names first, so that they win where two files claim one place.
+    for one in sorted(found, key=lambda one: (not is_canonical(one.path), one.path)):
+        group = folder.groups.setdefault(one.stem, {})
+        if one.kind in group:
+            kind = one.kind.value.replace("_", " ")
+            message = (
+                f"is a second {kind} for {one.stem or 'this directory'!r}; {group[one.kind].name} is used"
+            )
+            folder.note(one.stem, Severity.ERROR, one.path, message)
+        else:
+            group[one.kind] = one.path
+    return _assemble(folder)
+
+
+def _assemble(folder: _Folder) -> Discovery:
+    """Turn groups into sets: a group that describes no engine joins the one set that lacks its files, if there is one."""
+    engines = {stem: group for stem, group in folder.groups.items() if stem and _describes(group)}
+    if not engines and _describes(folder.groups.get("", {})):
+        engines = {"": folder.groups[""]}
+    for stem, group in folder.groups.items():
+        if stem in engines:
+            continue
+        for kind, path in group.items():
+            takers = [one for one in engines.values() if kind not in one]
+            if len(takers) == 1 and len(engines) == 1:
+                takers[0][kind] = path
+            else:
+                message = f"is a {kind.value.replace('_', ' ')} that fits no set here: no other file shares its stem"
+                severity = Severity.WARNING if engines else Severity.INFO
+                folder.note(stem, severity, path, message)
+    sets = []
+    for stem, group in sorted(engines.items()):
+        _add_from_elsewhere(folder.path, stem, group, alone=len(engines) == 1)
+        files = {kind: group[kind] for kind in ArtifactKind if kind in group}
+        notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
+        name = display_name(stem) or folder.path.absolute().name
+        sets.append(ArtifactSet(name, folder.path, files, notes))
+    used = {note for one in sets for note in one.diagnostics}
+    return Discovery(tuple(sets), tuple(note for _, note in folder.notes if note not in used))
+
+
+def _describes(group: dict[ArtifactKind, Path]) -> bool:
+    return any(kind.describes_engine for kind in group)
+
+
+def _add_from_elsewhere(directory: Path, stem: str, group: dict[ArtifactKind, Path], *, alone: bool) -> None:
+    """Add logs and engine from `models/<model>/` for a set in `results/<model>/`: toolkits keep them there."""
+    here = directory.absolute()
+    if here.parent.name == "results":
+        elsewhere = here.parent.parent / "models" / here.name
+    elif here.name == "results":
+        elsewhere = here.parent / "models"
+    else:
+        return
+    try:
+        files = sorted(path for path in elsewhere.iterdir() if path.is_file())
+    except OSError:
+        return
+    found = [
+        _Found(path, kind, stem_of(path)) for path in files if (kind := sniff(path).kind) in _ELSEWHERE_KINDS
+    ]
+    for kind in _ELSEWHERE_KINDS:
+        if kind in group:
+            continue
+        candidates = [one for one in found if one.kind is kind]
+        matching = [one for one in candidates if one.stem == stem]
+        only = candidates if alone and here.name != "results" else []
+        chosen = matching or only
+        if len(chosen) == 1:
+            group[kind] = chosen[0].path
+
+
+def _with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
+    """Prefix equal names with as many parent directories as it takes to tell them apart."""
+    depth = 0
+    names = [one.name for one in sets]
+    while len(set(names)) < len(names) and depth < 8:
+        depth += 1
+        clashing = {name for name in names if names.count(name) > 1}
+        names = [
+            "/".join([*one.directory.absolute().parts[-depth:], one.name]) if name in clashing else name
+            for one, name in zip(sets, names, strict=True)
+        ]
+    return [replace(one, name=name) for one, name in zip(sets, names, strict=True)]

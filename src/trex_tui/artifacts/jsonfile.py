@@ -1,0 +1,84 @@
+"""JSON as TensorRT writes it, read without tracebacks.
+
+Garbage collection is paused while parsing: a parse makes nothing but containers that stay, and the collector walking over
+them again and again costs more than the parse itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from trex_tui.errors import ArtifactError
+
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Keep the cyclic collector from running; restore it as it was."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file: UTF-8 with or without a mark, or UTF-16 with one (a PowerShell redirect writes that).
+
+    Bytes that are not UTF-8 become U+FFFD: a layer name in another encoding must not cost the file.
+
+    Raises:
+        ArtifactError: The file cannot be read, or is no text at all.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
+    except MemoryError as error:
+        raise ArtifactError(path, "is too large for this machine's memory") from error
+    if data[:2] in _UTF16_MARKS:
+        return data.decode("utf-16", errors="replace")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
+    """Parse JSON, accepting raw control characters inside strings: TensorRT 8.6 writes U+001E unescaped.
+
+    Raises:
+        ArtifactError: With line and column where the text stops being JSON.
+    """
+    if not text.strip():
+        raise ArtifactError(path, "is empty")
+    try:
+        with gc_paused():
+            return json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        # An error in the last few characters means that the text ends too early.
+        if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
+            message = f"is truncated: the JSON ends in the middle ({error.msg.lower()})"
+        else:
+            message = f"is not valid JSON ({error.msg.lower()})"
+        raise ArtifactError(path, message, f"line {error.lineno} column {error.colno}") from error
+    except RecursionError as error:
+        raise ArtifactError(path, "is nested too deeply to be an artifact") from error
+    except ValueError as error:  # an integer with thousands of digits
+        raise ArtifactError(path, f"is not usable JSON ({error})") from error
+    except MemoryError as error:
+        raise ArtifactError(path, "is too large for this machine's memory") from error
+
+
+def load_json(path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
+    """Read and parse one file.
+
+    Raises:
+        ArtifactError: As `read_text` and `parse_json`.
+    """
+    return parse_json(read_text(path), path)

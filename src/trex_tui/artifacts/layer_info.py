@@ -1,0 +1,116 @@
+"""Layer information: `--exportLayerInfo`, and the same JSON out of `IEngineInspector`.
+
+TensorRT 8.2 to 10 write `{"Layers": […], "Bindings": […]}`; 11 writes `I/O Tensors` instead of `Bindings`; Torch-TensorRT
+dumps a bare list of layers. Engines built without `--profilingVerbosity=detailed` list strings instead of objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.jsonfile import load_json
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class LayerInfo:
+    """The file, checked to have the right shape but otherwise verbatim.
+
+    Attributes:
+        layers: One dict per layer, each with a string `Name`; names only, if that is all there is.
+        bindings: Names of the network's inputs and outputs, in the file's order.
+        io_tensors: TensorRT 11's `I/O Tensors`, verbatim; empty before.
+        names_only: The engine was built without detailed profiling verbosity.
+        extra: All other keys of the root.
+    """
+
+    layers: tuple[dict[str, Any], ...]
+    bindings: tuple[str, ...]
+    io_tensors: tuple[dict[str, Any], ...] = ()
+    names_only: bool = False
+    extra: dict[str, Any] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def read_layer_info(path: Path) -> LayerInfo:
+    """Read one layer-info file.
+
+    Raises:
+        ArtifactError: The file is not JSON, or holds no list of layers.
+    """
+    root = load_json(path)
+    if isinstance(root, list):
+        root = {"Layers": root}
+    if not isinstance(root, dict) or not isinstance(root.get("Layers"), list):
+        raise ArtifactError(path, 'has no list "Layers", so it is no layer information')
+    notes: list[Diagnostic] = []
+
+    def note(where: str, message: str) -> None:
+        notes.append(Diagnostic(Severity.WARNING, path, where, message))
+
+    raw: list[Any] = root["Layers"]
+    names_only = bool(raw) and all(isinstance(one, str) for one in raw)
+    layers = [_checked_layer(one, index, note) for index, one in enumerate(raw)]
+    if names_only:
+        message = (
+            "holds layer names only: the engine was built without --profilingVerbosity=detailed, so there are no "
+            "shapes, types or tactics"
+        )
+        notes.append(Diagnostic(Severity.WARNING, path, "", message))
+    io_tensors = _dicts(root.get("I/O Tensors"), "I/O Tensors", note)
+    bindings = _bindings(root.get("Bindings"), note) or tuple(str(one["Name"]) for one in io_tensors)
+    return LayerInfo(
+        layers=tuple(one for one in layers if one is not None),
+        bindings=bindings,
+        io_tensors=io_tensors,
+        names_only=names_only,
+        extra={key: value for key, value in root.items() if key not in ("Layers", "Bindings", "I/O Tensors")},
+        diagnostics=tuple(notes),
+    )
+
+
+def _checked_layer(raw: Any, index: int, note: Any) -> dict[str, Any] | None:  # noqa: ANN401
+    where = f"Layers[{index}]"
+    if isinstance(raw, str):
+        return {"Name": raw}
+    if not isinstance(raw, dict):
+        note(where, f"is {_kind_of(raw)}, not a layer; left out")
+        return None
+    if not isinstance(raw.get("Name"), str):
+        note(where, "has no Name; its place in the list stands for it")
+        return raw | {"Name": f"(layer {index} without a name)"}
+    return raw
+
+
+def _dicts(raw: Any, where: str, note: Any) -> tuple[dict[str, Any], ...]:  # noqa: ANN401
+    if raw is None:
+        return ()
+    if not isinstance(raw, list):
+        note(where, f"is {_kind_of(raw)}, not a list; ignored")
+        return ()
+    good = tuple(one for one in raw if isinstance(one, dict) and isinstance(one.get("Name"), str))
+    if len(good) < len(raw):
+        note(where, f"{len(raw) - len(good)} entries are no tensors; left out")
+    return good
+
+
+def _bindings(raw: Any, note: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if raw is None:
+        return ()
+    if not isinstance(raw, list):
+        note("Bindings", f"is {_kind_of(raw)}, not a list; ignored")
+        return ()
+    names = [
+        one if isinstance(one, str) else one.get("Name") if isinstance(one, dict) else None for one in raw
+    ]
+    good = tuple(name for name in names if isinstance(name, str))
+    if len(good) < len(raw):
+        note("Bindings", f"{len(raw) - len(good)} entries have no name; left out")
+    return good
+
+
+def _kind_of(value: Any) -> str:  # noqa: ANN401
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+    return kinds.get(type(value), "a number")

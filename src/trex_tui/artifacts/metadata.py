@@ -1,0 +1,155 @@
+"""What trex's log parser left of the logs: options, device and performance summary, as JSON.
+
+Keys are the labels of trtexec's log. trex cut values at their first colon and printed latencies as bare lists whose
+length depends on the TensorRT version: `[min, max, mean, median, p99]` up to 8.4, `[min, max, mean, median, p90, p95, p99]`
+since (users can ask for other percentiles: then the rest of the list has no names).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.jsonfile import load_json
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+_PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
+_PAIR = re.compile(r"(min|max|mean|median|percentile\((?P<p>[\d.]+)%\)) = (?P<value>[-+\d.eE]+)")
+_NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class LatencySummary:
+    """A line of trtexec's performance summary, in milliseconds; None where it is not stated.
+
+    Attributes:
+        percentiles_ms: Percentile (99.0) -> milliseconds.
+    """
+
+    min_ms: float | None = None
+    max_ms: float | None = None
+    mean_ms: float | None = None
+    median_ms: float | None = None
+    percentiles_ms: dict[float, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The sections of all metadata files of a set, verbatim, and the facts read out of them.
+
+    Attributes:
+        model_options, build_options, inference_options, device, performance: Sections; empty if absent. `device` is of
+            the profile run where both runs state one.
+        device_attributes: First entry of the old device dump; empty if absent.
+    """
+
+    model_options: dict[str, Any] = field(default_factory=dict)
+    build_options: dict[str, Any] = field(default_factory=dict)
+    inference_options: dict[str, Any] = field(default_factory=dict)
+    device: dict[str, Any] = field(default_factory=dict)
+    performance: dict[str, Any] = field(default_factory=dict)
+    device_attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def device_name(self) -> str | None:
+        """Name of the GPU, or None."""
+        for name in (self.device.get("Selected Device"), self.device_attributes.get("Name")):
+            if isinstance(name, str) and name.strip():
+                return name.strip()
+        return None
+
+    @property
+    def throughput_qps(self) -> float | None:
+        """Queries per second as trtexec printed them, or None."""
+        return number_in(self.performance.get("Throughput"))
+
+    @property
+    def builder_precision(self) -> str | None:
+        """Precisions the builder was allowed, as trtexec prints them: `FP32+FP16`."""
+        value = self.build_options.get("Precision")
+        return value.strip() or None if isinstance(value, str) else None
+
+    def latency(self, label: str = "Latency") -> LatencySummary | None:
+        """A line of the performance summary: `Latency`, `Enqueue Time`, `GPU Compute Time`, `H2D Latency`, …"""
+        return parse_latency(self.performance.get(label))
+
+
+def number_in(value: Any) -> float | None:  # noqa: ANN401
+    """The number that a value is or starts with (`"1.425 GHz"`, `"192 bits (ECC disabled)"`), or None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return float(value)
+    match = _NUMBER.match(value) if isinstance(value, str) else None
+    return float(match[1]) if match else None
+
+
+def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
+    """Understand a latency line, as trex's list or as the text of the log; None if it is neither."""
+    if isinstance(value, list):
+        numbers = [number_in(one) for one in value]
+        if len(numbers) < 4:
+            return None
+        names = _PERCENTILES_BY_LENGTH.get(len(numbers), ())
+        percentiles = {
+            name: number for name, number in zip(names, numbers[4:], strict=False) if number is not None
+        }
+        return LatencySummary(numbers[0], numbers[1], numbers[2], numbers[3], percentiles)
+    if not isinstance(value, str):
+        return None
+    found: dict[str, float] = {}
+    percentiles = {}
+    for match in _PAIR.finditer(value):
+        number = number_in(match["value"])
+        if number is None:
+            continue
+        if match["p"]:
+            percentiles[float(match["p"])] = number
+        else:
+            found[f"{match[1]}_ms"] = number
+    return LatencySummary(**found, percentiles_ms=percentiles) if found else None
+
+
+def read_metadata(paths: list[Path]) -> tuple[Metadata, list[Diagnostic]]:
+    """Read and merge the metadata files of a set, build before profile; a broken file costs that file."""
+    sections: dict[str, dict[str, Any]] = {}
+    attributes: dict[str, Any] = {}
+    notes: list[Diagnostic] = []
+    for path in paths:
+        try:
+            root = load_json(path)
+        except ArtifactError as error:
+            notes.append(error.diagnostic)
+            continue
+        if isinstance(root, list):
+            attributes = next((one for one in root if isinstance(one, dict)), {})
+        elif isinstance(root, dict):
+            for key, value in root.items():
+                if isinstance(value, dict):
+                    sections[key] = sections.get(key, {}) | value
+                else:
+                    message = "is no section of options; ignored"
+                    notes.append(Diagnostic(Severity.WARNING, path, key, message))
+        else:
+            notes.append(Diagnostic(Severity.ERROR, path, "", "holds no sections"))
+    metadata = Metadata(
+        model_options=sections.get("model_options", {}),
+        build_options=sections.get("build_options", {}),
+        inference_options=sections.get("inference_options", {}),
+        device=sections.get("device_information", {}),
+        performance=sections.get("performance_summary", {}),
+        device_attributes=attributes,
+    )
+    return metadata, notes + _unclear_latency(metadata, paths)
+
+
+def _unclear_latency(metadata: Metadata, paths: list[Path]) -> list[Diagnostic]:
+    value = metadata.performance.get("Latency")
+    if not isinstance(value, list) or len(value) in _PERCENTILES_BY_LENGTH:
+        return []
+    message = (
+        f"has {len(value)} values; after min, max, mean and median it is unknown which percentiles they are"
+    )
+    return [Diagnostic(Severity.INFO, paths[-1], "performance_summary.Latency", message)]

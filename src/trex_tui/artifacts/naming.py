@@ -1,0 +1,84 @@
+"""What a file's name says about the engine it belongs to: its stem.
+
+trtexec lets people choose every name, so this knows the habits (trex's `resnet.onnx.engine.graph.json`, plain
+`resnet.graph.json`, toolkits' `layers_resnet.json`, `resnet_profile.json`, bare `profile.json`) and nothing more.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_CANONICAL = re.compile(
+    r"(?P<stem>.+?)\.(?:"
+    r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
+    r"|(?:build|profile)\.log(?:\.gz)?"
+    r"|engine|plan|trt)",
+    re.IGNORECASE,
+)
+_EXTENSION = re.compile(r"(?:\.(?:json|log|txt|gz|engine|plan|trt))+$", re.IGNORECASE)
+_ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
+_WORD = re.compile(r"[^._\-\s]+")
+
+# Words that say what a file is, not whose it is.
+_ROLE_WORDS = frozenset(
+    {
+        *(
+            "build",
+            "dump",
+            "engine",
+            "graph",
+            "info",
+            "json",
+            "latency",
+            "log",
+            "meta",
+            "metadata",
+            "output",
+            "run",
+        ),
+        *(
+            "exportlayerinfo",
+            "exportprofile",
+            "exporttimes",
+            "layer",
+            "layerinfo",
+            "layers",
+            "stderr",
+            "stdout",
+        ),
+        *("prof", "profile", "profiling", "time", "times", "timing", "timings", "trt", "trtexec"),
+    }
+)
+
+
+def is_canonical(path: Path) -> bool:
+    """Whether the name is one that trex and trex-tui give."""
+    return _CANONICAL.fullmatch(path.name) is not None
+
+
+def stem_of(path: Path) -> str:
+    """Return the part of the name that files of one engine share; empty if the name only says what the file is.
+
+    >>> stem_of(Path("resnet.onnx.engine.profile.metadata.json")), stem_of(Path("layers_fp16.json"))
+    ('resnet.onnx', 'fp16')
+    >>> stem_of(Path("trtexec_stdout.log"))
+    ''
+    """
+    match = _CANONICAL.fullmatch(path.name)
+    if match:
+        return _ENGINE_EXTENSION.sub("", match["stem"])
+    base = _EXTENSION.sub("", path.name)
+    words = list(_WORD.finditer(base))
+    first, last = 0, len(words)
+    while last > first and words[last - 1].group().lower() in _ROLE_WORDS:
+        last -= 1
+    if last == len(words):
+        while first < last and words[first].group().lower() in _ROLE_WORDS:
+            first += 1
+    return base[words[first].start() : words[last - 1].end()] if last > first else ""
+
+
+def display_name(stem: str) -> str:
+    """The stem as people say it: without the `.onnx` that trex leaves in."""
+    return re.sub(r"\.onnx$", "", stem, flags=re.IGNORECASE)

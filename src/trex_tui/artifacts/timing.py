@@ -1,0 +1,104 @@
+"""One row per measured query: `--exportTimes`.
+
+Columns are kept as arrays of doubles, a tenth of the memory of the parsed rows. TensorRT 7.2 called host-to-device copies
+`in` and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.jsonfile import load_json
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+# Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
+_OLD_KEYS = {
+    "startH2dMs": "startInMs",
+    "endH2dMs": "endInMs",
+    "startD2hMs": "startOutMs",
+    "endD2hMs": "endOutMs",
+    "h2dMs": "inMs",
+    "d2hMs": "outMs",
+}
+TIMING_KEYS = (
+    "startEnqMs",
+    "endEnqMs",
+    "startH2dMs",
+    "endH2dMs",
+    "startComputeMs",
+    "endComputeMs",
+    "startD2hMs",
+    "endD2hMs",
+    "h2dMs",
+    "computeMs",
+    "d2hMs",
+    "latencyMs",
+    "endToEndMs",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """The file, column by column; every column is as long as the file has rows.
+
+    Attributes:
+        columns: Key of `TIMING_KEYS` -> milliseconds, NaN where a row has no number. Start and end stamps count from
+            trtexec's start and lose digits late in a run; durations keep them.
+        rows: Number of rows.
+    """
+
+    columns: dict[str, array[float]]
+    rows: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def latency_ms(self) -> array[float]:
+        """Host latency of every query: copies and compute, without the enqueue. Empty if the file has none."""
+        return self.columns.get("latencyMs", array("d"))
+
+
+def read_timing(path: Path) -> Timing:
+    """Read one timing file.
+
+    Raises:
+        ArtifactError: The file is not JSON, or not a list with timing rows.
+    """
+    root = load_json(path)
+    if not isinstance(root, list):
+        raise ArtifactError(path, "is no list of timing rows")
+    rows = [row for row in root if isinstance(row, dict)]
+    keys = {key for row in rows[:1] for key in row}
+    columns = {}
+    for key in TIMING_KEYS:
+        name = key if key in keys else _OLD_KEYS.get(key, key)
+        if name in keys:
+            columns[key] = _column(rows, name)
+    if not columns:
+        raise ArtifactError(path, "holds no timing rows")
+    bad = sum(math.isnan(value) for value in columns.get("latencyMs", ()))
+    notes = []
+    if len(rows) < len(root):
+        notes.append(f"{len(root) - len(rows)} entries are no timing rows; left out")
+    if bad:
+        notes.append(f"{bad} of {len(rows)} rows have no latency")
+    return Timing(
+        columns, len(rows), tuple(Diagnostic(Severity.WARNING, path, "", message) for message in notes)
+    )
+
+
+def _column(rows: list[dict[str, Any]], key: str) -> array[float]:
+    try:
+        return array("d", [row[key] for row in rows])
+    except (KeyError, TypeError, OverflowError):
+        return array("d", [_number(row.get(key)) for row in rows])
+
+
+def _number(value: Any) -> float:  # noqa: ANN401
+    try:
+        return float(value) if isinstance(value, (int, float)) else math.nan
+    except OverflowError:
+        return math.nan

@@ -1,0 +1,283 @@
+"""From the verbatim objects of the files to layers and bindings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trex_tui.artifacts.layer_info import LayerInfo
+from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
+from trex_tui.engine.kinds import LayerKind, classify
+from trex_tui.engine.model import Binding, Device, Layer, LayerLatency, Tensor
+
+_PROFILE_SUFFIX = re.compile(r"\[profile +(\d+)\]")
+_SEPARATOR = re.compile("[\x1e\x1f]")
+_ONNX_PREFIX = "[ONNX Layer: "
+# Keys of a layer that have a field of their own.
+_OWN_KEYS = frozenset(
+    {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue", "StreamId"}
+)
+# Inputs that nobody produces and that hold no data of the network.
+_NO_CONSTANT = ("l2_cache_policy", "l2_cache_management")
+
+
+def optimization_profile_of(name: str) -> int:
+    """N of a ` [profile N]` in a layer's or binding's name (TensorRT up to 9 repeats the layers per profile), else 0."""
+    if "[profile" not in name:
+        return 0
+    match = _PROFILE_SUFFIX.search(name)
+    return int(match[1]) if match else 0
+
+
+def onnx_nodes_of(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
+    """Names of the ONNX nodes in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
+    if not isinstance(metadata, str) or not metadata:
+        return ()
+    nodes = []
+    for entry in _SEPARATOR.split(metadata):
+        text = entry.strip()
+        if text.startswith(_ONNX_PREFIX):
+            nodes.append(text[len(_ONNX_PREFIX) :].removesuffix("]"))
+    return tuple(dict.fromkeys(nodes))
+
+
+def tensor_of(raw: dict[str, Any]) -> Tensor:
+    """One entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
+    both = raw.get("Format/Datatype") or raw.get("Format/DataType")
+    if isinstance(both, str):
+        dtype, layout = parse_data_type(both), parse_format(both)
+    else:
+        stated, layout_text = raw.get("Datatype") or raw.get("DataType"), raw.get("Format")
+        layout_text = layout_text if isinstance(layout_text, str) else ""
+        layout = parse_format(layout_text)
+        dtype = parse_data_type(stated) if isinstance(stated, str) else parse_data_type(layout_text)
+    location = raw.get("Location")
+    return Tensor(
+        raw["Name"] if isinstance(raw.get("Name"), str) else "",
+        shape_of(raw.get("Dimensions")),
+        dtype,
+        layout,
+        location if isinstance(location, str) else None,
+    )
+
+
+def shape_of(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
+    """Dimensions as a tuple; anything that is no extent counts as dynamic."""
+    if not isinstance(raw, list):
+        return (-1,)
+    for extent in raw:
+        if type(extent) is not int or extent < 0:
+            return tuple(one if type(one) is int and one >= 0 else -1 for one in raw)
+    return tuple(raw)
+
+
+def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
+    return tuple([tensor_of(one) for one in raw if isinstance(one, dict)]) if isinstance(raw, list) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A layer's tensors, parsed before it is known which of them nobody produces."""
+
+    raw: dict[str, Any]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
+def select_profile(info: LayerInfo, profile: int) -> list[dict[str, Any]]:
+    """The layers of one optimization profile; all of them where names carry no suffix."""
+    return [raw for raw in info.layers if optimization_profile_of(raw["Name"]) == profile]
+
+
+def build_layers(
+    selected: Sequence[dict[str, Any]],
+    bindings: Iterable[str],
+    latencies: Sequence[LayerLatency | None],
+) -> tuple[Layer, ...]:
+    """Make layers of their objects.
+
+    Args:
+        selected: Objects in execution order, each with a `Name`.
+        bindings: Names of the network's inputs and outputs; an input that is none of them and that no layer writes is a
+            constant.
+        latencies: One per object.
+    """
+    parts = [_Parts(raw, _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))) for raw in selected]
+    known = set(bindings)
+    known.update(tensor.name for part in parts for tensor in part.outputs)
+    seen: Counter[str] = Counter()
+    layers = []
+    for index, (part, latency) in enumerate(zip(parts, latencies, strict=True)):
+        name = part.raw["Name"]
+        layers.append(_layer(index, seen[name], part, known, latency))
+        seen[name] += 1
+    return tuple(layers)
+
+
+def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: LayerLatency | None) -> Layer:
+    raw, inputs, outputs = part.raw, part.inputs, part.outputs
+    name = raw["Name"]
+    layer_type, parameter_type, tactic = (
+        _text(raw, "LayerType"),
+        _text(raw, "ParameterType"),
+        _text(raw, "TacticName"),
+    )
+    stream = raw.get("StreamId")
+    kind = classify(
+        layer_type,
+        parameter_type,
+        name,
+        tactic,
+        origin=_text(raw, "Origin"),
+        input_types=[tensor.dtype for tensor in inputs],
+        output_types=[tensor.dtype for tensor in outputs],
+    )
+    constant_bytes = _constant_bytes(inputs, known) if layer_type else None
+    listed_bytes = _listed_weights_bytes(raw) if layer_type else None
+    if not constant_bytes and not listed_bytes and _hides_weights(kind, layer_type, parameter_type, inputs):
+        listed_bytes = None
+    return Layer(
+        index=index,
+        name=name,
+        occurrence=occurrence,
+        kind=kind,
+        layer_type=layer_type,
+        parameter_type=parameter_type,
+        inputs=inputs,
+        outputs=outputs,
+        precision=_precision(inputs, outputs),
+        tactic=tactic,
+        tactic_value=_text(raw, "TacticValue"),
+        stream=stream if type(stream) is int else None,
+        device=_device(layer_type),
+        onnx_nodes=onnx_nodes_of(raw.get("Metadata")),
+        weights_bytes=_sum(listed_bytes, constant_bytes),
+        constant_input_bytes=constant_bytes,
+        latency=latency,
+        optimization_profile=optimization_profile_of(name),
+        attributes={key: value for key, value in raw.items() if key not in _OWN_KEYS},
+    )
+
+
+def _text(raw: dict[str, Any], key: str) -> str | None:
+    value = raw.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _device(layer_type: str | None) -> Device | None:
+    if layer_type is None:
+        return None
+    return Device.DLA if "DLA" in layer_type else Device.GPU
+
+
+def _precision(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> DataType | None:
+    """Indices and masks do not decide in what a layer computes; trex lets an INT32 index of a gather do so."""
+    first = None
+    for tensor in (*inputs, *outputs):
+        if tensor.dtype is None:
+            continue
+        if tensor.dtype.is_float or tensor.dtype.is_quantized:
+            return tensor.dtype
+        first = first or tensor.dtype
+    return first
+
+
+def _hides_weights(
+    kind: LayerKind, layer_type: str | None, parameter_type: str | None, inputs: Sequence[Tensor]
+) -> bool:
+    """Whether a layer without a visible constant must have one: some engines (the real BEV set) do not list those of Myelin
+    layers, and opaque subgraphs never do. A convolution needs a filter; a GEMM with one input needs a second operand."""
+    if parameter_type is not None:
+        return False
+    if kind in (LayerKind.MYELIN, LayerKind.FUSED) and layer_type != "kgen":
+        return True
+    return kind is LayerKind.CONVOLUTION or (kind is LayerKind.GEMM and len(inputs) < 2)
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second
+
+
+def _constant_bytes(inputs: Sequence[Tensor], known: set[str]) -> int | None:
+    total = 0
+    for tensor in inputs:
+        if tensor.name in known or tensor.name.startswith(_NO_CONSTANT):
+            continue
+        size = tensor.logical_bytes
+        if size is None:
+            return None
+        total += size
+    return total
+
+
+def _listed_weights_bytes(raw: dict[str, Any]) -> int | None:
+    """Bytes of all `{"Type", "Count"}` objects of a layer: `Weights`, `Bias`, `ConvWeights`, `Scale`, …"""
+    total = 0
+    for value in raw.values():
+        if type(value) is not dict or "Count" not in value:
+            continue
+        count, type_text = value["Count"], value.get("Type")
+        if type(count) is not int or count < 0:
+            return None
+        dtype = parse_data_type(type_text) if isinstance(type_text, str) else None
+        if count and dtype is None:
+            return None
+        total += -(-count * dtype.bits // 8) if dtype else 0
+    return total
+
+
+def build_bindings(info: LayerInfo, layers: Sequence[Layer], profile: int) -> tuple[Binding, ...]:
+    """Tell inputs from outputs: TensorRT 11 says so; before, an input is read before it is written.
+
+    A tensor that is read first and written later (a cache updated in place) is listed as both.
+    """
+    if info.io_tensors:
+        return tuple(_stated_binding(raw) for raw in info.io_tensors)
+    names = [name for name in info.bindings if optimization_profile_of(name) == profile]
+    wanted = set(names)
+    reads = _first_uses(((layer.index, layer.inputs) for layer in layers), wanted)
+    writes = _first_uses(((layer.index, layer.outputs) for layer in layers), wanted)
+    bindings = []
+    for name in names:
+        read, write = reads.get(name), writes.get(name)
+        if read and (write is None or read[0] <= write[0]):
+            bindings.append(_binding(name, True, read[1]))
+        if write:
+            bindings.append(_binding(name, False, write[1]))
+        if not read and not write:
+            bindings.append(Binding(name, None))
+    return tuple(bindings)
+
+
+def _first_uses(
+    uses: Iterable[tuple[int, Sequence[Tensor]]], wanted: set[str]
+) -> dict[str, tuple[int, Tensor]]:
+    """Name -> the first layer that has a tensor of this name, and the tensor."""
+    found: dict[str, tuple[int, Tensor]] = {}
+    for index, tensors in uses:
+        for tensor in tensors:
+            if tensor.name in wanted:
+                found.setdefault(tensor.name, (index, tensor))
+    return found
+
+
+def _binding(name: str, is_input: bool, tensor: Tensor) -> Binding:
+    return Binding(name, is_input, tensor.shape, tensor.dtype, tensor.format)
+
+
+def _stated_binding(raw: dict[str, Any]) -> Binding:
+    tensor = tensor_of(raw)
+    mode = str(raw.get("IOMode", "")).lower()
+    layout = tensor.format if tensor.format.text else _profile_format(raw)
+    is_input = True if mode.endswith("input") else False if mode.endswith("output") else None
+    return Binding(tensor.name, is_input, tensor.shape, tensor.dtype, layout)
+
+
+def _profile_format(raw: dict[str, Any]) -> TensorFormat:
+    profiles = raw.get("ProfileInfo")
+    first = profiles[0] if isinstance(profiles, list) and profiles else None
+    text = first.get("Format") if isinstance(first, dict) else None
+    return parse_format(text if isinstance(text, str) else "")

@@ -1,0 +1,263 @@
+"""The engine: everything that the files of one set tell, joined. Immutable after load."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.artifacts.discover import ArtifactSet, find
+from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.records import Records, read
+from trex_tui.artifacts.timing import Timing
+from trex_tui.engine.build import build_bindings, build_layers, optimization_profile_of, select_profile
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.join import join_profile
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.links import Link, follow_tensors
+from trex_tui.engine.model import Binding, Layer
+from trex_tui.errors import Diagnostic, Severity, TrexError
+
+if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below pay that when first asked.
+    import networkx as nx
+    import pandas as pd
+
+_MAIN_KINDS = frozenset({LayerKind.CONVOLUTION, LayerKind.GEMM, LayerKind.ATTENTION})
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """A TensorRT engine as its artifacts describe it.
+
+    Attributes:
+        name: Name of the set.
+        source: The files it was read from.
+        layers: In execution order; those of one optimization profile if the engine has several.
+        bindings: Inputs and outputs of the network.
+        has_graph: Whether there is layer information at all; without, layers come from the profile.
+        names_only: The layer information holds names only: no shapes, types or tactics.
+        optimization_profile: The profile that `layers` shows.
+        optimization_profiles: How many the layer information distinguishes (TensorRT 10 and later: always 1).
+        profile_iterations: Iterations of the profile run; None if there is no profile or it does not say.
+        has_profile: Whether a profile was read.
+        timing: Rows of the timing run; None if there are none.
+        metadata: Options, device and performance summary.
+        tensorrt_version: As a log or the plan states it; None if no file does.
+        layer_info_extra: Keys of the layer information beside layers and bindings, verbatim.
+        diagnostics: What could not be used, and what is worth knowing.
+    """
+
+    name: str
+    source: ArtifactSet
+    layers: tuple[Layer, ...]
+    bindings: tuple[Binding, ...]
+    has_graph: bool
+    names_only: bool
+    has_profile: bool
+    metadata: Metadata
+    timing: Timing | None = None
+    profile_iterations: int | None = None
+    tensorrt_version: str | None = None
+    optimization_profile: int = 0
+    optimization_profiles: int = 1
+    layer_info_extra: dict[str, Any] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @classmethod
+    def from_records(cls, records: Records, optimization_profile: int | None = None) -> Engine:
+        """Join the records of a set.
+
+        Args:
+            records: As `artifacts.read` returns them.
+            optimization_profile: Which of several to show; by default the one that was profiled, else 0.
+
+        Raises:
+            TrexError: There is no such optimization profile.
+        """
+        info, profile = records.layer_info, records.profile
+        file = records.source.files.get(ArtifactKind.PROFILE)
+        notes = list(records.diagnostics)
+        if info is None:
+            objects = [{"Name": row.name} for row in profile.rows] if profile else []
+            chosen, count = 0, 1
+            if profile:
+                message = "no layer information: layers are known by name and time only"
+                notes.append(Diagnostic(Severity.WARNING, file, "", message))
+        else:
+            profiled = (
+                Counter(optimization_profile_of(row.name) for row in profile.rows) if profile else Counter()
+            )
+            available = sorted({optimization_profile_of(raw["Name"]) for raw in info.layers} | {0})
+            chosen, count = _choose(optimization_profile, profiled, available), len(available)
+            objects = select_profile(info, chosen)
+            if count > 1:
+                message = f"the engine has {count} optimization profiles; shown is profile {chosen}"
+                notes.append(
+                    Diagnostic(Severity.INFO, records.source.files.get(ArtifactKind.GRAPH), "", message)
+                )
+        joined = join_profile([raw["Name"] for raw in objects], profile, file)
+        layers = build_layers(objects, info.bindings if info else (), joined.latencies)
+        return cls(
+            name=records.source.name,
+            source=records.source,
+            layers=layers,
+            bindings=build_bindings(info, layers, chosen) if info else (),
+            has_graph=info is not None,
+            names_only=info is not None and info.names_only,
+            has_profile=profile is not None and bool(profile.rows),
+            metadata=records.metadata,
+            timing=records.timing,
+            profile_iterations=profile.iterations if profile else None,
+            tensorrt_version=records.tensorrt_version,
+            optimization_profile=chosen,
+            optimization_profiles=count,
+            layer_info_extra=info.extra if info else {},
+            diagnostics=(*notes, *joined.diagnostics),
+        )
+
+    @property
+    def files(self) -> dict[ArtifactKind, Path]:
+        """The files of the set, by kind."""
+        return self.source.files
+
+    @property
+    def device_name(self) -> str | None:
+        """Name of the GPU that ran it, as the metadata states it."""
+        return self.metadata.device_name
+
+    @cached_property
+    def latency_sum_ms(self) -> float | None:
+        """Sum of the layers' average times; None without a profile. Not the latency of the engine: layers are profiled one
+        by one, so the sum is usually larger than the time end to end."""
+        known = [layer.latency_ms for layer in self.layers if layer.latency_ms is not None]
+        return sum(known) if known else None
+
+    @cached_property
+    def weights_bytes(self) -> int | None:
+        """Sum of the layers' `weights_bytes`; None if one is unknown, or without layer information.
+
+        A constant that several layers read counts once per layer.
+        """
+        return None if self.layers_hiding_weights else self.known_weights_bytes
+
+    @cached_property
+    def known_weights_bytes(self) -> int | None:
+        """As `weights_bytes`, over the layers that tell: a lower bound. None without layer information."""
+        if not self.has_graph or self.names_only:
+            return None
+        return sum(layer.weights_bytes or 0 for layer in self.layers)
+
+    @cached_property
+    def layers_hiding_weights(self) -> int:
+        """How many layers have weights of unknown size."""
+        return sum(layer.weights_bytes is None for layer in self.layers)
+
+    @cached_property
+    def precision(self) -> DataType | None:
+        """The precision of the engine's main work: the one with most time (most layers, without a profile) among
+        convolutions, GEMMs and attention, or among all working layers if it has none of those."""
+        working = [layer for layer in self.layers if layer.kind.is_work and layer.precision]
+        main = [layer for layer in working if layer.kind in _MAIN_KINDS] or working
+        weights: Counter[DataType] = Counter()
+        timed = any(layer.latency_ms for layer in main)
+        for layer in main:
+            if layer.precision:
+                weights[layer.precision] += (layer.latency_ms or 0.0) if timed else 1  # type: ignore[assignment]
+        return weights.most_common(1)[0][0] if weights else None
+
+    def latency_pct(self, layer: Layer) -> float | None:
+        """Share of a layer in `latency_sum_ms`, in percent. Over all layers of the engine it adds up to 100."""
+        total = self.latency_sum_ms
+        if layer.latency_ms is None or not total:
+            return None
+        return 100.0 * layer.latency_ms / total
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """Every pair of a writer and a reader of a tensor."""
+        return tuple(follow_tensors(self.layers))
+
+    @cached_property
+    def _neighbours(self) -> tuple[dict[int, list[Link]], dict[int, list[Link]]]:
+        incoming: dict[int, list[Link]] = {}
+        outgoing: dict[int, list[Link]] = {}
+        for link in self.links:
+            incoming.setdefault(link.target, []).append(link)
+            outgoing.setdefault(link.source, []).append(link)
+        return incoming, outgoing
+
+    def producers(self, layer: Layer) -> list[Link]:
+        """Links into a layer, by input."""
+        return self._neighbours[0].get(layer.index, [])
+
+    def consumers(self, layer: Layer) -> list[Link]:
+        """Links out of a layer."""
+        return self._neighbours[1].get(layer.index, [])
+
+    @cached_property
+    def graph(self) -> nx.MultiDiGraph[int]:
+        """A node per layer (`index`, with `layer` as data), an edge per link (with `tensor`, `port`, `is_loop`)."""
+        from trex_tui.engine.graph import build_graph
+
+        return build_graph(self)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per layer, in execution order, with the columns of `engine.columns.COLUMNS`."""
+        from trex_tui.engine.frame import build_frame
+
+        return build_frame(self)
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.name!r}: {len(self.layers)} layers, {self.device_name or 'device not stated'}>"
+
+
+def _choose(wanted: int | None, profiled: Counter[int], available: list[int]) -> int:
+    if wanted is not None:
+        if wanted not in available:
+            raise TrexError(
+                f"no optimization profile {wanted}; the engine has {', '.join(map(str, available))}"
+            )
+        return wanted
+    likeliest = profiled.most_common(1)
+    return likeliest[0][0] if likeliest and likeliest[0][0] in available else 0
+
+
+def load_engine(path: str | Path | Iterable[str | Path], optimization_profile: int | None = None) -> Engine:
+    """Load the one engine at a directory or file (or at several files of one set).
+
+    Raises:
+        ArtifactError: Nothing usable is there.
+        TrexError: Several engines are there: name one, or use `load_engines`.
+    """
+    sets = find(path)
+    if len(sets) > 1:
+        names = ", ".join(one.name for one in sets[:8]) + (", …" if len(sets) > 8 else "")
+        raise TrexError(
+            f"{path}: holds {len(sets)} engines ({names}); name one of them, or use load_engines()"
+        )
+    return load_set(sets[0], optimization_profile)
+
+
+def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:
+    """Load every engine at a path.
+
+    Raises:
+        ArtifactError: Nothing is found, or a set has no usable file.
+    """
+    return [load_set(one) for one in find(path)]
+
+
+def load_set(source: ArtifactSet, optimization_profile: int | None = None) -> Engine:
+    """Read and join one set.
+
+    Raises:
+        ArtifactError: Not one of its files could be used.
+    """
+    with gc_paused():
+        return Engine.from_records(read(source), optimization_profile)

@@ -1,0 +1,158 @@
+"""Tensors and layers: the domain's small, immutable parts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from trex_tui.engine.dtypes import DataType, TensorFormat
+from trex_tui.engine.kinds import LayerKind
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An input or output of a layer, as the engine inspector reports it.
+
+    Attributes:
+        name: As in the file; several layers may write the same name.
+        shape: Elements per dimension; -1 where the engine leaves it dynamic, () for a scalar.
+        dtype: Element type; None where the file does not say (`N/A due to dynamic shapes`).
+        format: Layout, and the words the file has for it.
+        location: `Device` or `Host`; None where not stated, as for Myelin tensors.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DataType | None
+    format: TensorFormat
+    location: str | None = None
+
+    @property
+    def volume(self) -> int | None:
+        """Number of elements; None while a dimension is dynamic."""
+        return None if any(extent < 0 for extent in self.shape) else math.prod(self.shape)
+
+    @property
+    def logical_bytes(self) -> int | None:
+        """Size of the elements alone, without padding; None while a dimension is dynamic or the type unknown."""
+        volume = self.volume
+        return None if volume is None or self.dtype is None else -(-volume * self.dtype.bits // 8)
+
+    @property
+    def description(self) -> str:
+        """Type and layout in a few letters: `FP16 NHWC8`, `INT8 NC/32HW32`, `FP32`; the file's words if unknown."""
+        if self.dtype is None:
+            return self.format.text or "unknown type"
+        return f"{self.dtype.value} {self.format.layout}" if self.format.layout else self.dtype.value
+
+
+class Device(str, Enum):
+    """Where a layer runs."""
+
+    GPU = "GPU"
+    DLA = "DLA"
+
+
+@dataclass(frozen=True, slots=True)
+class LayerLatency:
+    """A layer's time in the profile run, in milliseconds; None where trtexec printed no number."""
+
+    average_ms: float | None
+    median_ms: float | None
+    total_ms: float | None
+    trtexec_pct: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer of the engine: what runs as one step, often several layers of the network fused.
+
+    Attributes:
+        index: Place in execution order, from 0.
+        occurrence: 0 for the first layer of this name, 1 for the second: names repeat.
+        kind: What it does, in one vocabulary over all TensorRT versions.
+        layer_type: `LayerType` of the file, e.g. `CaskConvolution`; None if only the name is known.
+        parameter_type: `ParameterType`, e.g. `Convolution`.
+        precision: Type it computes in: that of the first input with a floating-point or quantized type, else of the first
+            such output, else of the first tensor that has any.
+        tactic: `TacticName`, the kernel; None if the file has none.
+        tactic_value: `TacticValue`, e.g. `0x280b0ad3c23d8442`.
+        stream: `StreamId`.
+        onnx_nodes: Names of the ONNX nodes it came from, out of `Metadata`.
+        weights_bytes: Size of its constants: those the file lists (weights, bias, scale, shift), and inputs that no layer
+            produces and no binding names, which is how Myelin layers hold theirs. 0 if there are none, None if a type is
+            unknown or only the name is known.
+        constant_input_bytes: The part of `weights_bytes` that stands among the inputs; None as above.
+        latency: None if no profile row belongs to it.
+        optimization_profile: N of a ` [profile N]` suffix, else 0.
+        attributes: The rest of the file's object, verbatim.
+    """
+
+    index: int
+    name: str
+    occurrence: int
+    kind: LayerKind
+    layer_type: str | None
+    parameter_type: str | None
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    precision: DataType | None
+    tactic: str | None
+    tactic_value: str | None
+    stream: int | None
+    device: Device | None
+    onnx_nodes: tuple[str, ...]
+    weights_bytes: int | None
+    constant_input_bytes: int | None
+    latency: LayerLatency | None
+    optimization_profile: int = 0
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def latency_ms(self) -> float | None:
+        """Average time in the profile run; None if it was not profiled."""
+        return self.latency.average_ms if self.latency else None
+
+    @property
+    def output_precision(self) -> DataType | None:
+        """Type of the first output."""
+        return self.outputs[0].dtype if self.outputs else None
+
+    @property
+    def io_bytes(self) -> int | None:
+        """Logical bytes of all inputs and outputs as listed, a tensor read twice counting twice; None if one is unknown."""
+        if self.layer_type is None:
+            return None
+        total = 0
+        for tensor in self.inputs + self.outputs:
+            size = tensor.logical_bytes
+            if size is None:
+                return None
+            total += size
+        return total
+
+    @property
+    def footprint_bytes(self) -> int | None:
+        """`io_bytes` + weights that are not among the inputs: all that the layer touches; None if a part is unknown."""
+        io = self.io_bytes
+        if io is None or self.weights_bytes is None or self.constant_input_bytes is None:
+            return None
+        return io + self.weights_bytes - self.constant_input_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """An input or output of the network.
+
+    Attributes:
+        is_input: None if the files do not tell (names only).
+        shape, dtype, format: As the layer that reads or writes it has them; None if no layer names it.
+    """
+
+    name: str
+    is_input: bool | None
+    shape: tuple[int, ...] | None = None
+    dtype: DataType | None = None
+    format: TensorFormat | None = None

@@ -1,0 +1,73 @@
+"""What goes wrong, told in one line: diagnostics for parts, `TrexError` for the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from pathlib import Path
+
+
+class ExitCode(IntEnum):
+    """Exit codes of every command."""
+
+    OK = 0
+    FINDINGS = 1
+    BAD_INPUT = 2
+    TRTEXEC_FAILED = 3
+    INTERRUPTED = 130
+
+
+class Severity(str, Enum):
+    """How much a diagnostic matters to what is shown."""
+
+    ERROR = "error"
+    """A file could not be used."""
+    WARNING = "warning"
+    """A number is affected or a part is missing."""
+    INFO = "info"
+    """Worth knowing; nothing is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """Something a reader could not use, or wants known.
+
+    Attributes:
+        severity: See `Severity`.
+        file: The file it is about; None for the set as a whole.
+        where: Place in the file (`line 3 column 7`, `Layers[12]`), or empty.
+        message: One sentence.
+    """
+
+    severity: Severity
+    file: Path | None
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (str(self.file) if self.file else "", self.where) if part)
+        return f"{place}: {self.message}" if place else self.message
+
+
+class TrexError(Exception):
+    """A failure that a person can act on; its text is one line. Commands turn it into `exit_code`."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class ArtifactError(TrexError):
+    """A file, or the place where files were looked for, cannot be used.
+
+    Args:
+        file: The file or directory.
+        message: What is wrong, one sentence.
+        where: Place in the file, if known.
+        diagnostics: What was found on the way, for callers that show the details.
+    """
+
+    def __init__(
+        self, file: Path, message: str, where: str = "", diagnostics: tuple[Diagnostic, ...] = ()
+    ) -> None:
+        self.diagnostic = Diagnostic(Severity.ERROR, file, where, message)
+        self.diagnostics = diagnostics
+        super().__init__(str(self.diagnostic))

@@ -1,0 +1,137 @@
+"""The layers as a table: for the terminal, and as CSV, JSON and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.engine.columns import COLUMNS, COLUMNS_BY_NAME, Column
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.errors import TrexError
+from trex_tui.text import MISSING, format_bytes, format_ms, format_pct, printable, shorten_middle
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SCHEMA = "trex-tui/layers/1"
+
+BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
+"""What fits a terminal, and what a person asks first."""
+
+
+def columns_named(names: Sequence[str]) -> list[Column]:
+    """The columns of these names, in this order.
+
+    Raises:
+        TrexError: A name is no column; the message lists them all.
+    """
+    unknown = [name for name in names if name not in COLUMNS_BY_NAME]
+    if unknown:
+        known = ", ".join(column.name for column in COLUMNS)
+        raise TrexError(f"no column {unknown[0]!r}; the columns are: {known}")
+    return [COLUMNS_BY_NAME[name] for name in names]
+
+
+def sorted_layers(engine: Engine, column: Column | None, *, reverse: bool = False) -> list[Layer]:
+    """Layers by a column: numbers from the largest, text from A, missing values last in either direction.
+
+    Args:
+        column: None keeps the execution order.
+        reverse: Turn the direction round.
+    """
+    if column is None:
+        return list(reversed(engine.layers)) if reverse else list(engine.layers)
+    values = {layer.index: column.value(engine, layer) for layer in engine.layers}
+    known = [layer for layer in engine.layers if not _is_missing(values[layer.index])]
+    known.sort(key=lambda layer: values[layer.index], reverse=column.is_number is not reverse)
+    return known + [layer for layer in engine.layers if _is_missing(values[layer.index])]
+
+
+def _is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def layers_document(engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> dict[str, Any]:
+    """The object that `layers --format json` prints."""
+    return {
+        "schema": SCHEMA,
+        "engine": engine.name,
+        "layers": [{column.name: column.value(engine, layer) for column in columns} for layer in layers],
+    }
+
+
+def layers_csv(engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
+    """Comma-separated values with a header line; missing cells are empty, several ONNX nodes are joined by `;`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+    for layer in layers:
+        values = (column.value(engine, layer) for column in columns)
+        # CSV is read by programs that know no surrogates, nor how to quote a NUL.
+        writer.writerow([printable(value) if isinstance(value, str) else _plain(value) for value in values])
+    return text.getvalue()
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any cell
+    if _is_missing(value):
+        return ""
+    return ";".join(map(printable, value)) if isinstance(value, tuple) else value
+
+
+def layers_markdown(engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
+    """A table that a forge renders; names are escaped."""
+    lines = [
+        "| " + " | ".join(column.name for column in columns) + " |",
+        "|" + "|".join("---:" if column.is_number else "---" for column in columns) + "|",
+    ]
+    for layer in layers:
+        cells = (_markdown_escaped(cell_text(column, column.value(engine, layer))) for column in columns)
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_escaped(text: str) -> str:
+    for char in "\\`*_{}[]<>|#&":
+        text = text.replace(char, "\\" + char)
+    return text
+
+
+def layers_table(
+    engine: Engine, layers: Sequence[Layer], columns: Sequence[Column], name_width: int
+) -> Table:
+    """A table for the terminal.
+
+    Args:
+        name_width: Longer texts lose their middle; 0 for no limit, as in a pipe.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column.name, justify="right" if column.is_number else "left", no_wrap=True)
+    for layer in layers:
+        cells = [cell_text(column, column.value(engine, layer)) for column in columns]
+        table.add_row(*(Text(shorten_middle(cell, name_width) if name_width else cell) for cell in cells))
+    return table
+
+
+def cell_text(column: Column, value: Any) -> str:  # noqa: ANN401 - any cell
+    """A cell as people read it, safe for a terminal; the unit is in the column's name."""
+    if _is_missing(value):
+        return MISSING
+    if isinstance(value, tuple):
+        return ", ".join(map(printable, value))
+    if isinstance(value, str):
+        return printable(value)
+    if column.name.endswith("_ms"):
+        return format_ms(value)
+    if column.name.endswith("_pct"):
+        return format_pct(value)
+    if column.name.endswith("_bytes"):
+        return format_bytes(value)
+    return str(value)

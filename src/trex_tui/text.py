@@ -1,0 +1,101 @@
+"""Text that people see: names made harmless, numbers made readable.
+
+Names in artifacts are data. They may hold escape sequences, newlines, separators (TensorRT itself writes U+001E and
+U+001F into names), bidirectional marks or lone surrogates. Everything shown in a terminal passes through `printable`.
+This module imports nothing heavy: the headless commands and the screens share it.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+MISSING = "–"
+"""What stands where a value is unknown. Unknown is not zero."""
+
+ELLIPSIS = "…"
+
+
+@lru_cache(maxsize=4096)
+def printable(text: str) -> str:
+    """Return `text` with every character that a terminal might act on made visible.
+
+    C0 controls and DEL become Unicode control pictures (ESC is `␛`); everything else that is not printable (C1 controls,
+    bidirectional and zero-width marks, lone surrogates, line separators) becomes its `\\uXXXX` escape.
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_visible, text))
+
+
+def _visible(char: str) -> str:
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "␡"
+    if unicodedata.category(char) == "Zs":
+        return " "
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def shorten_middle(text: str, width: int) -> str:
+    """Cut `text` to `width` characters, keeping head and tail: the tail of a layer name tells it from its siblings."""
+    if len(text) <= width:
+        return text
+    if width <= 1:
+        return ELLIPSIS[:width]
+    tail = (width - 1) * 3 // 5
+    head = width - 1 - tail
+    return text[:head] + ELLIPSIS + text[len(text) - tail :]
+
+
+def format_ms(value: float | None, digits: int = 4) -> str:
+    """Milliseconds with a fixed number of decimals, so that a column lines up and neighbours can be told apart."""
+    return MISSING if value is None or math.isnan(value) else f"{value:.{digits}f}"
+
+
+def format_pct(value: float | None) -> str:
+    """A percentage with two decimals, without the sign."""
+    return MISSING if value is None or math.isnan(value) else f"{value:.2f}"
+
+
+def format_count(value: float | None) -> str:
+    """A count, with SI prefixes from ten thousand on: 9 876, 12.3 k, 4.56 M."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if abs(value) < 10_000:
+        return f"{value:,.0f}".replace(",", " ")
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g} {prefix}"
+    return f"{value:g}"
+
+
+def format_bytes(value: float | None) -> str:
+    """A size in binary units, three significant digits: 512 B, 36.0 KiB, 117 MiB."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if abs(value) < 1024:
+        return f"{value:.0f} B"
+    size, unit = value / 1024, "KiB"
+    for larger in ("MiB", "GiB", "TiB"):
+        if abs(size) < 1000:
+            break
+        size, unit = size / 1024, larger
+    decimals = 0 if abs(size) >= 99.95 else 1 if abs(size) >= 9.995 else 2
+    return f"{size:.{decimals}f} {unit}"
+
+
+def format_shape(shape: Sequence[int]) -> str:
+    """Extents joined by `×`; `?` for a dynamic one, `scalar` for none."""
+    return "×".join("?" if extent < 0 else str(extent) for extent in shape) or "scalar"
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """`1 layer`, `2 layers`; `many` for irregular plurals."""
+    return f"{count} {noun if count == 1 else many or noun + 's'}"
