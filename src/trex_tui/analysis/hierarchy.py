@@ -21,13 +21,20 @@ _PARTS = re.compile(r"[/.]")
 
 @dataclass(slots=True)
 class Module:
-    """A node of the hierarchy: sub-modules by name, and the layers that stand here themselves."""
+    """A node of the hierarchy: sub-modules by name, and the layers that stand here themselves.
+
+    Attributes:
+        latency_ms: Sum over everything below; None if nothing there was profiled.
+        layer_count: Layers here and below.
+        first_index: Index of the first layer here or below, so that modules can stand in execution order.
+    """
 
     name: str
     children: dict[str, Module] = field(default_factory=dict)
     layers: list[Layer] = field(default_factory=list)
     latency_ms: float | None = None
     layer_count: int = 0
+    first_index: int = -1
 
 
 def module_path(layer: Layer) -> tuple[str, ...]:
@@ -82,3 +89,5 @@ def _close(root: Module) -> None:
         known = [time for time in times if time is not None]
         module.latency_ms = sum(known) if known else None
         module.layer_count = len(module.layers) + sum(child.layer_count for child in module.children.values())
+        firsts = [child.first_index for child in module.children.values()]
+        module.first_index = min(firsts + [layer.index for layer in module.layers[:1]], default=-1)

@@ -1,0 +1,209 @@
+"""Rows, their order and what is shown of them: the part of the table that needs no terminal.
+
+Rows never move. Sorting and filtering make lists of indices into them, so an index stands for a row for as
+long as the rows stay, and the widget can cache a drawn line or remember the current row by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from rich.style import Style
+
+from trex_tui.text import MISSING
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """What a table shows of each row under one title, and how it sorts by it.
+
+    Attributes:
+        key: Identifies the column in sort keys and in configuration.
+        title: What the header says. Plain text.
+        value: The raw value to sort by. None and NaN mean missing, which sorts last in both directions.
+        text: The cell's plain text; without it, `format` of the value.
+        format: Turns a value that is not missing into text.
+        width: Cells for the text; for a flexible column what it needs before others are dropped.
+        flex: Takes the cells that are left over, and shrinks when there are too few.
+        align: Numbers go right, so that their digits line up. Names go left, and keep head and tail when cut.
+        priority: 0 is always shown; where the terminal is too narrow, the largest number goes first.
+        style: How a cell looks: a component class of the table, a Textual style such as
+            `bold $text-warning`, or a Rich style. The cursor's colours win over it.
+        bar: A fraction, 0 to 1, drawn as a bar to the right of the text.
+        bar_width: Cells for the bar.
+        descending: Direction of the first sort; without it, right-aligned columns start with the largest.
+        description: One sentence on what the column means, shown when the mouse rests on the title.
+    """
+
+    key: str
+    title: str
+    value: Callable[[Row], Any]
+    _: KW_ONLY
+    text: Callable[[Row], str] | None = None
+    format: Callable[[Any], str] = str
+    width: int = 8
+    flex: bool = False
+    align: Literal["left", "right"] = "left"
+    priority: int = 0
+    style: Callable[[Row], str | Style | None] | None = None
+    bar: Callable[[Row], float | None] | None = None
+    bar_width: int = 8
+    descending: bool | None = None
+    description: str = ""
+
+    def cell_text(self, row: Row) -> str:
+        """The text of this column's cell, as the data has it: not yet made harmless, nor cut."""
+        if self.text is not None:
+            return self.text(row)
+        value = self.value(row)
+        return MISSING if is_missing(value) else self.format(value)
+
+    @property
+    def sorts_descending(self) -> bool:
+        """Whether the first sort by this column puts the largest on top."""
+        return self.align == "right" if self.descending is None else self.descending
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One column of a sort order, and its direction."""
+
+    column: str
+    descending: bool
+
+
+def is_missing(value: object) -> bool:
+    """Whether `value` is None, NaN, NaT or pandas.NA, which all mean that it is unknown."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA is neither equal nor unequal to itself.
+        return True
+
+
+class TableModel(Generic[Row]):
+    """An ordered, filtered view of a sequence of rows."""
+
+    def __init__(self) -> None:
+        self.rows: Sequence[Row] = ()
+        self.sort_keys: tuple[SortKey, ...] = ()
+        self.shown: Sequence[int] = ()
+        """Indices of the rows on display, in the order of display."""
+        self._order: Sequence[int] = ()
+        self._mask: bytearray | None = None
+        self._predicate: Callable[[Row], bool] | None = None
+        self._columns: dict[str, Column[Row]] = {}
+        self._values: dict[str, list[Any]] = {}
+        self._key_of: Callable[[Row], Hashable] = id
+        self._index_of_key: dict[Hashable, int] = {}
+
+    @property
+    def columns(self) -> Sequence[Column[Row]]:
+        """All columns, in the order given."""
+        return tuple(self._columns.values())
+
+    def column(self, key: str) -> Column[Row]:
+        """The column called `key`; KeyError, naming the columns there are, if none is."""
+        try:
+            return self._columns[key]
+        except KeyError:
+            raise KeyError(f"no column {key!r} among {', '.join(self._columns) or 'none'}") from None
+
+    def set_columns(self, columns: Iterable[Column[Row]]) -> None:
+        """Replace the columns. A sort key whose column is gone goes with it."""
+        self._columns = {column.key: column for column in columns}
+        self._values.clear()
+        self.sort(key for key in self.sort_keys if key.column in self._columns)
+
+    def set_rows(self, rows: Sequence[Row], key_of: Callable[[Row], Hashable] | None) -> None:
+        """Replace the rows; order and predicate apply to the new ones, a list of visible indices does not."""
+        self.rows = rows
+        self._key_of = key_of or id
+        self._index_of_key = {}
+        self._values.clear()
+        self._mask = self._masked(self._predicate)
+        self.sort(self.sort_keys)
+
+    def row_key(self, row: Row) -> Hashable:
+        """What identifies `row` across reloads."""
+        return self._key_of(row)
+
+    def index_of_key(self, key: Hashable) -> int | None:
+        """Index of the first row with `key`, shown or not."""
+        if not self._index_of_key:
+            for index, row in enumerate(self.rows):
+                self._index_of_key.setdefault(self._key_of(row), index)
+        return self._index_of_key.get(key)
+
+    def index_of(self, row: Row) -> int | None:
+        """Index of `row`, shown or not; an equal one will do where rows have no key."""
+        index = self.index_of_key(self._key_of(row))
+        if index is None and self._key_of is id:
+            return next((i for i, other in enumerate(self.rows) if other == row), None)
+        return index
+
+    def sort(self, keys: Iterable[SortKey]) -> None:
+        """Order by the first key, ties by the next; rows equal in all of them keep their natural order."""
+        self.sort_keys = tuple(keys)
+        order: Sequence[int] = range(len(self.rows))
+        for key in reversed(self.sort_keys):
+            order = self._sorted(order, key)
+        self._order = order
+        self._show()
+
+    def filter(self, predicate: Callable[[Row], bool] | None) -> None:
+        """Show only rows that satisfy `predicate`, now and after the rows are replaced; None shows all."""
+        self._predicate = predicate
+        self._mask = self._masked(predicate)
+        self._show()
+
+    def show_only(self, indices: Iterable[int] | None) -> None:
+        """Show only the rows at `indices`, until the rows are replaced; None shows all."""
+        self._predicate = None
+        self._mask = None if indices is None else bytearray(len(self.rows))
+        if indices is not None and self._mask is not None:
+            for index in indices:
+                self._mask[index] = 1
+        self._show()
+
+    def position_near(self, index: int) -> int | None:
+        """Where the row at `index` is on display or, if it is hidden, the row nearest to it in the order."""
+        if not self.shown:
+            return None
+        if self._mask is None or self._mask[index]:
+            return self.shown.index(index)
+        at = self._order.index(index)
+        before = sum(self._mask[i] for i in self._order[:at])
+        if before == 0 or before == len(self.shown):
+            return max(0, before - 1)
+        distance_up = at - self._order.index(self.shown[before - 1])
+        distance_down = self._order.index(self.shown[before]) - at
+        return before if distance_down <= distance_up else before - 1
+
+    def _sorted(self, order: Sequence[int], key: SortKey) -> list[int]:
+        values = self._column_values(key.column)
+        present = [index for index in order if not is_missing(values[index])]
+        missing = [index for index in order if is_missing(values[index])]
+        try:
+            present.sort(key=values.__getitem__, reverse=key.descending)
+        except TypeError:  # Values of several types; compare what can be compared.
+            present.sort(key=lambda i: (type(values[i]).__name__, str(values[i])), reverse=key.descending)
+        return present + missing
+
+    def _column_values(self, key: str) -> list[Any]:
+        values = self._values.get(key)
+        if values is None:
+            values = self._values[key] = list(map(self.column(key).value, self.rows))
+        return values
+
+    def _masked(self, predicate: Callable[[Row], bool] | None) -> bytearray | None:
+        return None if predicate is None else bytearray(map(bool, map(predicate, self.rows)))
+
+    def _show(self) -> None:
+        mask = self._mask
+        self.shown = self._order if mask is None else [index for index in self._order if mask[index]]
