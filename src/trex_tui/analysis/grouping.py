@@ -13,10 +13,10 @@ from trex_tui.engine.model import Layer
 class Grouping(str, Enum):
     """What the groups of the tree have in common. The values are what people read."""
 
-    MODULE = "module"
-    KIND = "kind"
-    PRECISION = "precision"
-    ORDER = "execution order"
+    MODULE = "by module"
+    KIND = "by kind"
+    PRECISION = "by precision"
+    ORDER = "in execution order"
 
 
 def arrange(layers: Sequence[Layer], grouping: Grouping) -> Module:
@@ -35,7 +35,6 @@ def _by(layers: Sequence[Layer], key: Callable[[Layer], str]) -> Module:
     for layer in layers:
         groups.setdefault(key(layer), []).append(layer)
     modules = [_module(name, group) for name, group in groups.items()]
-    modules.sort(key=lambda module: -(module.latency_ms or 0.0))
     root = _module("", list(layers))
     root.layers = []
     root.children = {module.name: module for module in modules}
@@ -47,10 +46,11 @@ def _module(name: str, layers: list[Layer]) -> Module:
     return Module(name, {}, layers, sum_latency_ms(layers), len(layers), first)
 
 
-def entries(module: Module, *, by_latency: bool) -> list[Module | Layer]:
-    """What stands directly in a module: in execution order, or the slowest first."""
+def entries(module: Module, grouping: Grouping, *, by_latency: bool) -> list[Module | Layer]:
+    """What stands directly in a module: in execution order, or the slowest first. Kinds and precisions have no place in
+    the execution, so they always stand by time."""
     inside: list[Module | Layer] = [*module.children.values(), *module.layers]
-    if by_latency:
+    if by_latency or (module.children and grouping is not Grouping.MODULE):
         return sorted(inside, key=lambda one: -(one.latency_ms or 0.0))
     return sorted(inside, key=lambda one: one.index if isinstance(one, Layer) else one.first_index)
 

@@ -1,0 +1,207 @@
+"""The application: which screen is on, and loading in the background."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.message import Message
+from textual.screen import Screen
+from textual.worker import get_current_worker
+
+from trex_tui.actions import Place
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.screens.loading import LoadingScreen
+from trex_tui.theme import DEFAULT_THEME, THEMES
+from trex_tui.widgets.bindings import bindings_in
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts import Discovery
+    from trex_tui.engine.engine import Engine
+    from trex_tui.screens.engines import EngineOpened, EngineRow
+
+NO_COLOR_THEME = "ansi-dark"
+
+
+@dataclass
+class Found(Message):
+    """The search is over, and found more than one engine."""
+
+    discovery: Discovery
+
+
+@dataclass
+class RowsRead(Message):
+    """So much of the list of engines has been read; a later one replaces those still waiting."""
+
+    rows: list[EngineRow]
+
+    def can_replace(self, message: Message) -> bool:
+        """An older state of the list is of no interest."""
+        return isinstance(message, RowsRead)
+
+
+@dataclass
+class Loaded(Message):
+    """The one engine there is has been read."""
+
+    engine: Engine
+
+
+@dataclass
+class Failed(Message):
+    """Nothing could be opened."""
+
+    error: TrexError
+
+
+class TrexApp(App[None]):
+    """trex-tui. Screens are imported when first shown: the first frame waits for none of them."""
+
+    TITLE = "trex-tui"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.EVERYWHERE)
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(self, paths: Sequence[str], optimization_profile: int | None = None) -> None:
+        super().__init__()
+        self.paths = list(paths)
+        self.optimization_profile = optimization_profile
+        self.failure: TrexError | None = None
+        for theme in THEMES:
+            self.register_theme(theme)
+        if "TEXTUAL_THEME" not in os.environ:
+            self.theme = DEFAULT_THEME
+
+    def get_default_screen(self) -> Screen[None]:
+        """The first frame: what is being read."""
+        return LoadingScreen(self.paths)
+
+    def on_mount(self) -> None:
+        """Start reading once the first frame is out."""
+        self.call_after_refresh(self._load)
+
+    # Loading, in a thread
+
+    @work(thread=True, exclusive=True, exit_on_error=False)
+    def _load(self) -> None:
+        from trex_tui.artifacts import scan
+        from trex_tui.engine.engine import load_set
+
+        try:
+            discovery = scan(self.paths)
+            if len(discovery.sets) == 1:
+                self.post_message(Loaded(load_set(discovery.sets[0], self.optimization_profile)))
+                return
+        except TrexError as error:
+            self.post_message(Failed(error))
+            return
+        self.post_message(Found(discovery))
+        self._load_rows(discovery)
+
+    def _load_rows(self, discovery: Discovery) -> None:
+        from trex_tui.engine.engine import load_set
+        from trex_tui.errors import ArtifactError
+        from trex_tui.screens.engines import EngineRow
+
+        rows = [EngineRow(source) for source in discovery.sets]
+        for index, source in enumerate(discovery.sets):
+            if get_current_worker().is_cancelled:
+                return
+            try:
+                rows[index] = EngineRow.loaded(source, load_set(source, self.optimization_profile))
+            except ArtifactError as error:
+                rows[index] = EngineRow(source, error=error)
+            self.post_message(RowsRead(list(rows)))
+
+    @on(Loaded)
+    def _loaded(self, event: Loaded) -> None:
+        self._show_engine(event.engine)
+
+    @on(Found)
+    def _found(self, event: Found) -> None:
+        from trex_tui.screens.engines import EnginesScreen
+
+        self.push_screen(EnginesScreen(event.discovery))
+
+    @on(RowsRead)
+    def _rows_read(self, event: RowsRead) -> None:
+        from trex_tui.screens.engines import EnginesScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, EnginesScreen):
+                screen.set_rows(event.rows)
+
+    @on(Failed)
+    def _failed(self, event: Failed) -> None:
+        self.failure = event.error
+        self.exit(return_code=int(event.error.exit_code))
+
+    def on_engine_opened(self, event: EngineOpened) -> None:
+        """Go from the list to an engine."""
+        self._show_engine(event.engine)
+
+    def _show_engine(self, engine: Engine) -> None:
+        from trex_tui.screens.engine import EngineScreen
+
+        self.push_screen(EngineScreen(engine))
+
+    # Actions
+
+    def action_help(self) -> None:
+        """Show the keys that work on this screen."""
+        from trex_tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(getattr(self.screen, "help_places", [Place.EVERYWHERE])))
+
+    def action_close(self) -> None:
+        """Go back to the list of engines if there is one, else quit."""
+        from trex_tui.screens.engines import EnginesScreen
+
+        if len(self.screen_stack) > 1 and isinstance(self.screen_stack[-2], EnginesScreen):
+            self.pop_screen()
+        else:
+            self.exit()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Everything that the bindings of the screen can do, and the themes."""
+        from trex_tui.actions import actions_in, key_label
+
+        places = [
+            place for place in getattr(screen, "help_places", [Place.EVERYWHERE]) if place is not Place.MOVE
+        ]
+        for action in actions_in(*places):
+            if action.id == "app.palette":
+                continue
+            title = f"{action.title}  [{key_label(action.keys)}]"
+            yield SystemCommand(title, action.help, partial(self._run_from_palette, action.action))
+        yield SystemCommand("theme", "Change the colours.", self.action_change_theme)
+
+    async def _run_from_palette(self, action: str) -> None:
+        """Run an action as if its key had been pressed where the keyboard is."""
+        focused = self.screen.focused
+        nodes = focused.ancestors_with_self if focused is not None else [self.screen, self]
+        name = action.split("(", 1)[0]
+        for node in nodes:
+            if hasattr(node, f"action_{name.removeprefix('app.')}"):
+                await self.run_action(action, default_namespace=node)
+                return
+
+
+def run_app(paths: Sequence[str], optimization_profile: int | None = None) -> int:
+    """Run until a person quits; return the exit code.
+
+    Raises:
+        TrexError: Nothing could be opened; raised when the terminal is a terminal again.
+    """
+    app = TrexApp(paths, optimization_profile)
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+    return app.return_code if app.return_code is not None else int(ExitCode.OK)

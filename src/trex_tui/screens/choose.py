@@ -1,0 +1,68 @@
+"""Choose one of a few things."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from trex_tui.screens.dialog import Dialog
+from trex_tui.text import printable
+
+
+class _Options(OptionList):
+    """An option list for vim hands."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+        Binding("g", "first", show=False),
+        Binding("G", "last", show=False),
+    ]
+
+
+class ChooseScreen(Dialog[str]):
+    """A list to choose from; the result is the key of the choice, or None."""
+
+    DEFAULT_CSS = """
+    ChooseScreen _Options {
+        width: auto;
+        min-width: 30;
+        height: auto;
+        max-height: 100%;
+        border: none;
+        padding: 0;
+        background: $surface;
+    }
+    """
+
+    def __init__(self, title: str, options: dict[str, str], current: str | None = None) -> None:
+        """Args: options: Key -> what is shown; current: where the cursor starts."""
+        super().__init__()
+        self._title, self._options, self._current = title, options, current
+
+    def compose(self) -> ComposeResult:
+        """The options."""
+        options = [Option(Content(printable(text))) for text in self._options.values()]
+        choices = _Options(*options, classes="dialog")
+        choices.border_title = self._title
+        choices.border_subtitle = "Enter chooses · Esc closes"
+        yield choices
+
+    def on_mount(self) -> None:
+        """Start on the current choice."""
+        keys = list(self._options)
+        choices = self.query_one(_Options)
+        choices.styles.border = (
+            ("round", "ansi_default") if self.app.current_theme.name.startswith("ansi") else None
+        )
+        choices.highlighted = keys.index(self._current) if self._current in keys else 0
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(list(self._options)[event.option_index])

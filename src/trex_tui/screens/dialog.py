@@ -1,0 +1,41 @@
+"""What the small windows over a screen have in common."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result]):
+    """A window that Esc and q close without a result."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss_dialog", "close", show=True),
+    ]
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+        & > .dialog {
+            width: auto;
+            height: auto;
+            max-width: 96%;
+            max-height: 90%;
+            padding: 0 1;
+            border: round $primary;
+            border-title-color: $accent;
+            border-title-style: bold;
+            border-subtitle-color: $text-muted;
+            background: $surface;
+        }
+    }
+    """
+
+    def action_dismiss_dialog(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)

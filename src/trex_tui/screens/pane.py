@@ -1,0 +1,46 @@
+"""What every screen of an engine has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.containers import Container
+from textual.message import Message
+
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+
+
+@dataclass
+class LayerChosen(Message):
+    """The cursor came to stand on a layer: it is the current one now."""
+
+    layer: Layer
+
+
+@dataclass
+class LayerOpened(Message):
+    """A person wants to see all of a layer."""
+
+    layer: Layer
+
+
+class EnginePane(Container):
+    """A screen of an engine. It shows what it is told, and posts what a person does."""
+
+    def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.engine = engine
+
+    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+        """Show only these layers, which a filter left."""
+        raise NotImplementedError
+
+    def show_layer(self, layer: Layer | None) -> None:
+        """Stand on this layer."""
+        raise NotImplementedError
+
+    def take_focus(self) -> None:
+        """Give the keyboard to the pane's main part."""
+        raise NotImplementedError

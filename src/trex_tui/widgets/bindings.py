@@ -1,0 +1,24 @@
+"""Textual bindings out of the table of actions."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+from trex_tui.actions import Place, actions_in
+
+
+def bindings_in(*places: Place) -> list[BindingType]:
+    """The bindings of some places, without those that widgets bind themselves."""
+    return [
+        Binding(
+            action.keys,
+            action.action,
+            action.title,
+            show=action.footer,
+            id=action.id,
+            tooltip=action.help,
+            key_display=None,
+        )
+        for action in actions_in(*places)
+        if not action.bound_by_widget
+    ]

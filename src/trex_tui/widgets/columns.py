@@ -1,0 +1,83 @@
+"""The columns of the latency table and of the tree: what `engine.columns` defines, with widths and colours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trex_tui.engine.columns import COLUMNS_BY_NAME
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.reports.layers import cell_text
+from trex_tui.theme import kind_style, precision_style
+from trex_tui.widgets.table_model import Column
+
+# Name, width, and which go first when the terminal is narrow: the largest number.
+_LATENCY_LAYOUT = (
+    ("index", 5, 3),
+    ("name", 24, 0),
+    ("kind", 11, 2),
+    ("precision", 6, 1),
+    ("latency_ms", 9, 0),
+    ("latency_pct", 6, 0),
+    ("median_ms", 11, 6),
+    ("io_bytes", 9, 7),
+    ("weights_bytes", 9, 8),
+    ("output_precision", 5, 5),
+    ("stream", 8, 11),
+    ("layer_type", 16, 12),
+    ("tactic", 32, 9),
+    ("input_formats", 18, 13),
+    ("output_shapes", 14, 10),
+)
+BAR_WIDTH = 8
+
+
+def latency_columns(engine: Engine) -> list[Column[Layer]]:
+    """The columns of the latency table, most telling first."""
+    return [_column(engine, name, width, priority) for name, width, priority in _LATENCY_LAYOUT]
+
+
+def _column(engine: Engine, name: str, width: int, priority: int) -> Column[Layer]:
+    source = COLUMNS_BY_NAME[name]
+
+    def value(layer: Layer) -> Any:  # noqa: ANN401 - as in engine.columns
+        return source.value(engine, layer)
+
+    return Column(
+        name,
+        source.title,
+        value,
+        text=lambda layer: cell_text(source, value(layer)),
+        width=width,
+        flex=name in ("name", "tactic"),
+        align="right" if source.is_number else "left",
+        priority=priority,
+        style=_style_of(name),
+        bar=share_bar(engine) if name == "latency_pct" else None,
+        bar_width=BAR_WIDTH,
+        descending=name not in ("index", "stream") if source.is_number else False,
+        description=f"{name}: {source.description}",
+    )
+
+
+def _style_of(name: str) -> Callable[[Layer], str] | None:
+    if name == "kind":
+        return lambda layer: kind_style(layer.kind)
+    if name == "precision":
+        return lambda layer: precision_style(layer.precision)
+    if name == "output_precision":
+        return lambda layer: precision_style(layer.output_precision)
+    if name in ("tactic", "index", "layer_type", "input_formats", "output_shapes"):
+        return lambda _: "$text-muted"
+    return None
+
+
+def share_bar(engine: Engine) -> Callable[[Layer], float | None]:
+    """Length of a layer's bar: its time against the slowest layer's, so that the slowest fills it."""
+    slowest = max((layer.latency_ms or 0.0 for layer in engine.layers), default=0.0)
+
+    def fraction(layer: Layer) -> float | None:
+        return layer.latency_ms / slowest if slowest and layer.latency_ms is not None else None
+
+    return fraction

@@ -1,0 +1,71 @@
+"""The names of the screens with the digits that lead to them, and what is filtered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual import events
+from textual.app import RenderResult
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from trex_tui.text import printable, shorten_middle
+
+
+@dataclass
+class TabChosen(Message):
+    """A person clicked on a tab."""
+
+    tab: str
+
+
+class TabBar(Widget):
+    """One line of tabs, with a remark at the right end."""
+
+    DEFAULT_CSS = """
+    TabBar {
+        height: 1;
+        background: $surface;
+        color: $text-muted;
+        padding: 0 1;
+    }
+    """
+
+    active: reactive[str] = reactive("")
+    remark: reactive[str] = reactive("")
+    """What is filtered; empty for nothing."""
+
+    def __init__(self, tabs: dict[str, str]) -> None:
+        """Args: tabs: Identifier -> title; the first is reached by `1`."""
+        super().__init__(id="tabs")
+        self._tabs = tabs
+
+    def render(self) -> RenderResult:
+        """The tabs; the active one reversed, so that it shows without colour too."""
+        parts = []
+        for tab, label in self._labels():
+            parts.append(Content.styled(label, "bold reverse $primary" if tab == self.active else ""))
+        left = Content(" ").join(parts)
+        room = self.content_size.width - left.cell_length - 2
+        remark = Content.styled(shorten_middle(printable(self.remark), max(0, room)), "$warning")
+        gap = max(0, self.content_size.width - left.cell_length - remark.cell_length)
+        return Content.assemble(left, " " * gap, remark)
+
+    def _labels(self) -> list[tuple[str, str]]:
+        return [
+            (tab, f" {number} {title} ") for number, (tab, title) in enumerate(self._tabs.items(), start=1)
+        ]
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the tab that was clicked."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        start = 0
+        for tab, label in self._labels():
+            if start <= offset.x < start + len(label):
+                self.post_message(TabChosen(tab))
+                return
+            start += len(label) + 1
