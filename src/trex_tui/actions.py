@@ -95,6 +95,9 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("engine.clear", "escape", "clear", "clear", "Clear the filter.", Place.ENGINE),
     Action("engine.notes", "exclamation_mark", "notes", "notes", "What was wrong with the files.", Place.ENGINE),
+    Action(
+        "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.", Place.ENGINES, True
+    ),
     Action("engine.next_pane", "tab", "app.focus_next", "next pane", "Go to the next pane.", Place.ENGINE),
     Action(
         "engine.previous_pane",

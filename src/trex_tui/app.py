@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.command import Provider
 from textual.message import Message
 from textual.screen import Screen
 from textual.worker import get_current_worker
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from trex_tui.artifacts import Discovery
     from trex_tui.engine.engine import Engine
     from trex_tui.screens.engines import EngineOpened, EngineRow
-
-NO_COLOR_THEME = "ansi-dark"
 
 
 @dataclass
@@ -61,13 +59,19 @@ class Failed(Message):
     error: TrexError
 
 
+def _action_commands() -> type[Provider]:
+    from trex_tui.screens.palette import ActionCommands
+
+    return ActionCommands
+
+
 class TrexApp(App[None]):
     """trex-tui. Screens are imported when first shown: the first frame waits for none of them."""
 
     TITLE = "trex-tui"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.EVERYWHERE)
-    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = App.COMMANDS | {_action_commands}
 
     def __init__(self, paths: Sequence[str], optimization_profile: int | None = None) -> None:
         super().__init__()
@@ -170,20 +174,12 @@ class TrexApp(App[None]):
             self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Everything that the bindings of the screen can do, and the themes."""
-        from trex_tui.actions import actions_in, key_label
+        """What Textual itself offers and the table of actions has not: themes and a picture of the screen."""
+        for command in super().get_system_commands(screen):
+            if command.title in ("Theme", "Screenshot"):
+                yield command
 
-        places = [
-            place for place in getattr(screen, "help_places", [Place.EVERYWHERE]) if place is not Place.MOVE
-        ]
-        for action in actions_in(*places):
-            if action.id == "app.palette":
-                continue
-            title = f"{action.title}  [{key_label(action.keys)}]"
-            yield SystemCommand(title, action.help, partial(self._run_from_palette, action.action))
-        yield SystemCommand("theme", "Change the colours.", self.action_change_theme)
-
-    async def _run_from_palette(self, action: str) -> None:
+    async def run_where_focused(self, action: str) -> None:
         """Run an action as if its key had been pressed where the keyboard is."""
         focused = self.screen.focused
         nodes = focused.ancestors_with_self if focused is not None else [self.screen, self]

@@ -145,11 +145,14 @@ def _paths(options: argparse.Namespace) -> list[str]:
 
 
 def _open(options: argparse.Namespace) -> int:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()) or os.environ.get("TERM", "") in ("", "dumb"):
+    from trex_tui.terminal import can_draw, prepare_environment
+
+    if not can_draw(os.environ, is_terminal=sys.stdin.isatty() and sys.stderr.isatty()):
         from trex_tui.errors import TrexError
 
         asked = " ".join(_paths(options))
         raise TrexError(f"no terminal to draw in; `trex-tui summary {asked}` tells the same without one")
+    prepare_environment(os.environ)
     from trex_tui.app import run_app
 
     return run_app(_paths(options), options.optimization_profile)

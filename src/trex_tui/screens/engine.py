@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -51,6 +51,9 @@ class EngineScreen(Screen[None]):
     def __init__(self, engine: Engine) -> None:
         super().__init__()
         self.engine = engine
+        self._matching: Sequence[Layer] = engine.layers
+        self._behind: set[str] = set()
+        """Panes that do not show what the filter left."""
 
     def compose(self) -> ComposeResult:
         """Header, tabs, the screens on top of each other, filter line, footer."""
@@ -83,6 +86,7 @@ class EngineScreen(Screen[None]):
         """Show one of the screens, on the current layer."""
         self.query_one(ContentSwitcher).current = tab
         self.query_one(TabBar).active = tab
+        self._bring_up_to_date()
         self.pane.show_layer(self.current_layer)
         self.pane.take_focus()
 
@@ -124,11 +128,18 @@ class EngineScreen(Screen[None]):
         """Show the matching layers everywhere, and say how many they are."""
         if not self.is_mounted:
             return
-        matching = filter_layers(self.engine.layers, text)
-        for pane in self.query(EnginePane):
-            pane.show_layers(matching, is_filtered=bool(text.strip()))
-        remark = f"/{text}  {len(matching)} of {plural(len(self.engine.layers), 'layer')}"
+        self._matching = filter_layers(self.engine.layers, text)
+        self._behind = {pane.id or "" for pane in self.query(EnginePane)}
+        self._bring_up_to_date()
+        remark = f"/{text}  {len(self._matching)} of {plural(len(self.engine.layers), 'layer')}"
         self.query_one(TabBar).remark = remark if text.strip() else ""
+
+    def _bring_up_to_date(self) -> None:
+        """Let the pane on screen follow the filter. The others follow when they are shown: a keystroke must not wait for
+        what nobody sees."""
+        if self.pane.id in self._behind:
+            self._behind.discard(self.pane.id)
+            self.pane.show_layers(self._matching, is_filtered=bool(self.filter_text.strip()))
 
     def action_notes(self) -> None:
         """Show what was wrong with the files."""

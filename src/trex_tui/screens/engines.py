@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer
@@ -19,6 +20,8 @@ from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
 from trex_tui.screens.engine import BREAKPOINTS
+from trex_tui.screens.notes import diagnostic_lines
+from trex_tui.screens.text import TextScreen
 from trex_tui.text import format_bytes, format_ms, plural
 from trex_tui.theme import precision_style
 from trex_tui.widgets.bindings import bindings_in
@@ -89,6 +92,13 @@ class EnginesScreen(Screen[None]):
         if self._discovery.diagnostics:
             words += f" · {plural(len(self._discovery.diagnostics), 'file')} of no use here"
         self.query_one(SummaryLine).text = words
+
+    def action_notes(self) -> None:
+        """Show which files were of no use."""
+        lines = diagnostic_lines(self._discovery.diagnostics)
+        lines += diagnostic_lines(row.error.diagnostic for row in self._rows if row.error is not None)
+        text = Content("\n").join(lines) if lines else Content("Every file was of use.")
+        self.app.push_screen(TextScreen("Notes", text))
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[EngineRow]) -> None:

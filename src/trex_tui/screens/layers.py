@@ -33,8 +33,8 @@ class LayersPane(EnginePane):
         yield self.details
 
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
-        """Show the modules of these layers; what a filter found is expanded."""
-        self.layer_tree.show_layers(layers, expand=is_filtered)
+        """Show the modules of these layers."""
+        self.layer_tree.show_layers(layers, is_filtered=is_filtered)
 
     def show_layer(self, layer: Layer | None) -> None:
         """Put the tree on the layer, unless it is already there."""

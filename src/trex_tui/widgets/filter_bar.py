@@ -15,9 +15,16 @@ from textual.widgets import Input, Label
 
 @dataclass
 class FilterChanged(Message):
-    """The text changed; the list behind follows while a person types."""
+    """The text changed; the list behind follows while a person types.
+
+    A later one replaces those still in the queue: fast typing waits for the last list only.
+    """
 
     text: str
+
+    def can_replace(self, message: Message) -> bool:
+        """Whether `message`, which waits in the queue, is out of date because of this one."""
+        return isinstance(message, FilterChanged)
 
 
 @dataclass

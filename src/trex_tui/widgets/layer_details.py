@@ -12,7 +12,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from trex_tui.analysis.hierarchy import Module
+from trex_tui.analysis.grouping import Group
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.links import Link
 from trex_tui.engine.model import Layer, Tensor
@@ -98,16 +98,16 @@ def _neighbour_lines(title: str, engine: Engine, links: Sequence[Link], *, outgo
         )
 
 
-def module_lines(engine: Engine, module: Module) -> Iterator[Line]:
-    """What the details pane says of a module."""
-    yield "heading", module.name
-    yield "plain", plural(module.layer_count, "layer")
+def group_lines(engine: Engine, group: Group) -> Iterator[Line]:
+    """What the details pane says of a group."""
+    yield "heading", group.name
+    yield "plain", plural(len(group.layers), "layer")
     total = engine.latency_sum_ms
-    if module.latency_ms is None or not total:
+    if group.latency_ms is None or not total:
         yield "muted", "latency unknown: no profile in this set"
     else:
-        share = format_pct(100.0 * module.latency_ms / total)
-        yield "plain", f"{format_ms(module.latency_ms)} ms · {share} % of all layers"
+        share = format_pct(100.0 * group.latency_ms / total)
+        yield "plain", f"{format_ms(group.latency_ms)} ms · {share} % of all layers"
 
 
 class LayerDetails(VerticalScroll):
@@ -124,21 +124,21 @@ class LayerDetails(VerticalScroll):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.shown: Layer | Module | None = None
+        self.shown: Layer | Group | None = None
 
     def compose(self) -> ComposeResult:
         """One block of text."""
         yield Static("", markup=False)
 
-    def show(self, engine: Engine, entry: Layer | Module | None) -> None:
-        """Show a layer or a module, from its top."""
+    def show(self, engine: Engine, entry: Layer | Group | None) -> None:
+        """Show a layer or a group, from its top."""
         self.shown = entry
         if entry is None:
             lines: list[Line] = [("muted", "Nothing is selected.")]
         elif isinstance(entry, Layer):
             lines = list(layer_lines(engine, entry))
         else:
-            lines = list(module_lines(engine, entry))
+            lines = list(group_lines(engine, entry))
         self.query_one(Static).update(Content("\n").join(map(_content, lines)))
         self.scroll_home(animate=False)
 

@@ -5,15 +5,15 @@ The same virtual table as everywhere gives it its keys, its speed and its column
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.binding import BindingType
 
 from trex_tui.actions import Place
-from trex_tui.analysis.grouping import Grouping, arrange, entries, path_to
-from trex_tui.analysis.hierarchy import Module, label_in
+from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, ordered_entries
+from trex_tui.analysis.hierarchy import label_in
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.text import format_ms, format_pct
@@ -25,6 +25,8 @@ from trex_tui.widgets.table_model import Column
 
 EXPANDED_AT_FIRST = 60
 """An engine of this many layers or fewer opens with all its modules expanded."""
+MOST_EXPANDED = 500
+"""More hits of a filter than this are left in their modules."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,35 +34,32 @@ class TreeRow:
     """A line of the tree.
 
     Attributes:
-        entry: A module, or a layer.
-        key: Identifies it as long as the grouping stays.
-        label: Its name, as it reads where it stands.
+        entry: A group, or a layer.
+        key: Path of a group, index of a layer: identifies the row as long as the grouping stays.
         guides: What is drawn before the name.
-        parent: Key of the module it stands in; None at the top.
+        parent: Path of the group it stands in; empty at the top.
         expanded: None for a layer.
     """
 
-    entry: Module | Layer
-    key: Hashable
-    label: str
+    entry: Group | Layer
+    key: Path | int
     guides: str
-    parent: Hashable | None
+    parent: Path
     expanded: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that is to be made: what stands there, in what, how far indented, and how many modules of its path are above."""
+    """A line that is to be made: what stands there, in what, how far indented, and whether more follows beside it."""
 
-    entry: Module | Layer
-    parent: tuple[str, ...]
+    entry: Group | Layer
+    parent: Path
     indent: str
-    depth: int
     is_last: bool
 
 
 class LayerTree(VirtualTable[TreeRow]):
-    """The tree of layers. The parent sets engine, filter and current layer; `RowHighlighted` tells where the cursor is."""
+    """The tree of layers. The parent sets filter and current layer; `RowHighlighted` tells where the cursor is."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LAYERS)
 
@@ -70,34 +69,35 @@ class LayerTree(VirtualTable[TreeRow]):
         self.by_latency = False
         self._layers: Sequence[Layer] = engine.layers
         self._root = arrange(self._layers, self.grouping)
-        self._expanded: set[Hashable] = set()
+        self._expanded: set[Path] = set()
+        self._expanded_before: set[Path] | None = None
+        """What was expanded before a filter expanded its hits; None without a filter."""
         super().__init__(self._tree_columns(), id=id, empty_text="No layer matches the filter.")
         if len(engine.layers) <= EXPANDED_AT_FIRST:
-            self._expand_everything()
+            self._expanded = self._all_groups()
         self._rebuild()
 
-    def show_layers(self, layers: Sequence[Layer], *, expand: bool) -> None:
-        """Show these layers only; with `expand`, all of them at once, as after a filter."""
+    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+        """Show these layers only. What a filter found is expanded, unless it is half the engine, and as before without."""
         self._layers = layers
         self._root = arrange(layers, self.grouping)
-        if expand:
-            self._expand_everything()
+        if is_filtered:
+            if self._expanded_before is None:
+                self._expanded_before = self._expanded
+            self._expanded = self._all_groups() if len(layers) <= MOST_EXPANDED else set()
+        elif self._expanded_before is not None:
+            self._expanded, self._expanded_before = self._expanded_before, None
         self._rebuild()
 
     def show_layer(self, layer: Layer) -> None:
         """Put the cursor on a layer, expanding what it is in."""
-        path = path_to(self._root, layer)
-        if path is None:
-            return
-        self._expanded.update(
-            tuple(module.name for module in path[: depth + 1]) for depth in range(len(path))
-        )
+        self._expanded.update(group.path for group in self._root.groups_around(layer))
         self._rebuild()
         self._go_to(layer.index)
 
     @property
     def current_layer(self) -> Layer | None:
-        """The layer under the cursor; None on a module."""
+        """The layer under the cursor; None on a group."""
         row = self.cursor_item
         return row.entry if row is not None and isinstance(row.entry, Layer) else None
 
@@ -106,42 +106,37 @@ class LayerTree(VirtualTable[TreeRow]):
     def _rebuild(self) -> None:
         rows: list[TreeRow] = []
         # Depth first without recursion: names may nest as deep as they like.
-        pending = self._lines_in(self._root, (), "", 0)
+        pending = self._lines_in(self._root, "")
         while pending:
             line = pending.pop()
-            entry, parent = line.entry, line.parent
-            guides = line.indent + ("└╴" if line.is_last else "├╴") if parent else ""
+            entry = line.entry
+            guides = line.indent + ("└╴" if line.is_last else "├╴") if line.parent else ""
             if isinstance(entry, Layer):
-                named = label_in(entry, line.depth) if self.grouping is Grouping.MODULE else entry.name
-                rows.append(TreeRow(entry, entry.index, named, guides, parent or None, None))
+                rows.append(TreeRow(entry, entry.index, guides, line.parent, None))
                 continue
-            key = (*parent, entry.name)
-            expanded = key in self._expanded
-            rows.append(TreeRow(entry, key, entry.name, guides, parent or None, expanded))
+            expanded = entry.path in self._expanded
+            rows.append(TreeRow(entry, entry.path, guides, line.parent, expanded))
             if expanded:
-                below = line.indent + ("  " if line.is_last else "│ ") if parent else ""
-                pending.extend(self._lines_in(entry, key, below, line.depth + entry.levels))
+                below = line.indent + ("  " if line.is_last else "│ ") if line.parent else ""
+                pending.extend(self._lines_in(entry, below))
         self.set_rows(rows, keep=lambda row: row.key)
 
-    def _lines_in(self, module: Module, key: tuple[str, ...], indent: str, depth: int) -> list[_Line]:
-        """The lines of what stands in a module, the last one first: they are taken from the end."""
-        inside = self._entries(module)
-        lines = [
-            _Line(one, key, indent, depth, number == len(inside)) for number, one in enumerate(inside, 1)
-        ]
+    def _lines_in(self, group: Group, indent: str) -> list[_Line]:
+        """The lines of what stands in a group, the last one first: they are taken from the end."""
+        inside = ordered_entries(group, self.grouping, by_latency=self.by_latency)
+        last = len(inside) - 1
+        lines = [_Line(one, group.path, indent, number == last) for number, one in enumerate(inside)]
         return lines[::-1]
 
-    def _entries(self, module: Module) -> list[Module | Layer]:
-        return entries(module, self.grouping, by_latency=self.by_latency)
-
-    def _go_to(self, key: Hashable) -> None:
-        row = next((row for row in self._model.rows if row.key == key), None)
-        if row is not None:
-            self.move_to(row)
+    def _go_to(self, key: Path | int) -> None:
+        index = self._model.index_of_key(key)
+        if index is not None:
+            self.move_to(self._model.rows[index])
 
     def _tree_columns(self) -> list[Column[TreeRow]]:
+        title = self.grouping.value.capitalize() + (", slowest first" if self.by_latency else "")
         return [
-            Column("name", self.grouping.value.capitalize(), _name, flex=True, width=24),
+            Column("name", title, self._entry_name, flex=True, width=24),
             Column("layers", "Layers", _count, align="right", width=6, priority=3),
             Column("kind", "Kind", _kind, width=11, priority=2, style=_kind_style),
             Column("precision", "Prec", _precision, width=5, priority=1, style=_precision_style),
@@ -160,6 +155,13 @@ class LayerTree(VirtualTable[TreeRow]):
             ),
         ]
 
+    def _entry_name(self, row: TreeRow) -> str:
+        entry = row.entry
+        if isinstance(entry, Group):
+            return f"{row.guides}{'▾' if row.expanded else '▸'} {entry.name}"
+        in_module = self.grouping is Grouping.MODULE
+        return row.guides + (label_in(entry, len(row.parent)) if in_module else entry.name)
+
     def _pct(self, row: TreeRow) -> float | None:
         share = self._share(row)
         return None if share is None else 100.0 * share
@@ -174,6 +176,7 @@ class LayerTree(VirtualTable[TreeRow]):
 
     def _set_order(self, *, by_latency: bool) -> None:
         self.by_latency = by_latency
+        self.set_columns(self._tree_columns())
         self._rebuild()
 
     # Actions
@@ -203,60 +206,57 @@ class LayerTree(VirtualTable[TreeRow]):
             return
         if row.expanded:
             self._toggle(row)
-        elif row.parent is not None:
+        elif row.parent:
             self._go_to(row.parent)
 
     def _toggle(self, row: TreeRow) -> None:
-        self._expanded.symmetric_difference_update({row.key})
-        self._rebuild()
+        if isinstance(row.entry, Group):
+            self._expanded ^= {row.entry.path}
+            self._rebuild()
 
     def action_expand_all(self) -> None:
         """Expand every module."""
-        self._expand_everything()
+        self._expanded = self._all_groups()
         self._rebuild()
 
-    def _expand_everything(self) -> None:
-        pending: list[tuple[Module, tuple[str, ...]]] = [(self._root, ())]
+    def _all_groups(self) -> set[Path]:
+        paths: set[Path] = set()
+        pending = [self._root]
         while pending:
-            module, path = pending.pop()
-            for child in module.children.values():
-                key = (*path, child.name)
-                self._expanded.add(key)
-                pending.append((child, key))
+            groups = [one for one in pending.pop().entries if isinstance(one, Group)]
+            paths.update(group.path for group in groups)
+            pending.extend(groups)
+        return paths
 
     def action_collapse_all(self) -> None:
         """Collapse every module; the cursor goes to the outermost module it was in."""
-        row = self.cursor_item
-        outermost = row.parent[:1] if row is not None and isinstance(row.parent, tuple) else None
-        self._expanded.clear()
+        layer = self.current_layer
+        around = self._root.groups_around(layer) if layer is not None else []
+        self._expanded = set()
         self._rebuild()
-        if outermost:
-            self._go_to(outermost)
+        if around:
+            self._go_to(around[0].path)
 
     def action_next_grouping(self) -> None:
         """Group by something else; the cursor stays on its layer."""
         modes = list(Grouping)
         layer = self.current_layer
         self.grouping = modes[(modes.index(self.grouping) + 1) % len(modes)]
-        self._expanded.clear()
+        self._root = arrange(self._layers, self.grouping)
+        self._expanded = self._all_groups() if len(self._layers) <= EXPANDED_AT_FIRST else set()
+        self._expanded_before = None if self._expanded_before is None else set()
         self.set_columns(self._tree_columns())
-        self.show_layers(self._layers, expand=len(self._layers) <= EXPANDED_AT_FIRST)
+        self._rebuild()
         if layer is not None:
             self.show_layer(layer)
 
     def action_toggle_order(self) -> None:
         """Order by time, or by execution."""
         self._set_order(by_latency=not self.by_latency)
-        self.notify("ordered by time" if self.by_latency else "in execution order", timeout=2)
-
-
-def _name(row: TreeRow) -> str:
-    icon = "" if row.expanded is None else "▾ " if row.expanded else "▸ "
-    return row.guides + icon + row.label
 
 
 def _count(row: TreeRow) -> int | str:
-    return row.entry.layer_count if isinstance(row.entry, Module) else ""
+    return len(row.entry.layers) if isinstance(row.entry, Group) else ""
 
 
 def _kind(row: TreeRow) -> str:

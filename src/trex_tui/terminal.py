@@ -1,0 +1,24 @@
+"""What the terminal can do, asked before Textual is imported: it reads its settings from the environment while importing."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+PLAIN_THEME = "ansi-dark"
+"""Textual's theme of the terminal's own 16 colours. With NO_COLOR it is the only one that emits no colour at all: Textual
+turns the colours of the others into greys."""
+
+_SIXTEEN_COLOURS = ("linux", "vt100", "vt220", "ansi", "cons25", "screen")
+
+
+def prepare_environment(environ: MutableMapping[str, str]) -> None:
+    """Choose Textual's theme for terminals without many colours, unless a person chose one."""
+    term = environ.get("TERM", "")
+    few_colours = term in _SIXTEEN_COLOURS or term.endswith("-16color")
+    if environ.get("NO_COLOR") or (few_colours and not environ.get("COLORTERM")):
+        environ.setdefault("TEXTUAL_THEME", PLAIN_THEME)
+
+
+def can_draw(environ: MutableMapping[str, str], *, is_terminal: bool) -> bool:
+    """Whether there is a terminal that understands cursor movement."""
+    return is_terminal and environ.get("TERM", "") not in ("", "dumb", "unknown")
