@@ -1,0 +1,133 @@
+"""Ratios against a floor measured in the same run; never absolute times.
+
+    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7]
+
+Loading is compared with `json.load` of the same files, starting with a bare interpreter, with `import pandas`, and with a Textual
+application of two widgets in a pseudo-terminal. The best of several runs counts: the rest is noise of the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import pexpect
+from rich.console import Console
+from rich.table import Table
+from synthetic import write_engine
+
+from trex_tui.artifacts import ArtifactKind, find
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.engine.engine import load_set
+
+ROOT = Path(__file__).parent.parent
+JSON_KINDS = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
+MINIMAL_APP = """
+from textual.app import App
+from textual.widgets import Footer, Static
+class Minimal(App):
+    def compose(self):
+        yield Static("first frame")
+        yield Footer()
+Minimal().run()
+"""
+
+
+def best_of(repeat: int, action: Callable[[], object]) -> float:
+    """Seconds of the fastest of several runs."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run a command and drop what it prints."""
+    subprocess.run([*arguments], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+
+
+def until_shown(arguments: Sequence[str], text: str) -> None:
+    """Start a program in a pseudo-terminal and wait until it has drawn `text`."""
+    environment = dict(os.environ) | {"TERM": "xterm-256color"}
+    child = pexpect.spawn(arguments[0], [*arguments[1:]], dimensions=(24, 80), env=environment, cwd=ROOT)
+    try:
+        child.expect_exact(text, timeout=60)
+    finally:
+        child.close(force=True)
+
+
+def parse_json_files(source: ArtifactSet) -> None:
+    """The floor of loading: parse the same JSON files, with the collector running, as a plain script would."""
+    for kind in JSON_KINDS:
+        if kind in source.files:
+            with source.files[kind].open(encoding="utf-8") as file:
+                json.load(file, strict=False)
+
+
+def measure_loading(sets: Sequence[ArtifactSet], repeat: int) -> Table:
+    """Load time of each set as a multiple of the bare parse of its JSON."""
+    table = Table("set", "layers", "parse ms", "load ms", "ratio", title="Loading against json.load")
+    for source in sets:
+        floor = best_of(repeat, lambda source=source: parse_json_files(source))
+        ours = best_of(repeat, lambda source=source: load_set(source))
+        layers = len(load_set(source).layers)
+        table.add_row(
+            source.name, str(layers), f"{floor * 1e3:.2f}", f"{ours * 1e3:.2f}", f"{ours / floor:.2f}"
+        )
+    return table
+
+
+def measure_starting(path: Path, repeat: int) -> Table:
+    """Start-up against the interpreter, pandas and a minimal Textual application."""
+    python = sys.executable
+    program = [python, "-m", "trex_tui"]
+    nothing = best_of(repeat, lambda: run([python, "-c", "pass"]))
+    pandas = best_of(repeat, lambda: run([python, "-c", "import pandas"]))
+    minimal = best_of(repeat, lambda: until_shown([python, "-c", MINIMAL_APP], "first frame"))
+    table = Table("command", "ms", "/ python -c pass", "/ import pandas", "/ minimal app", title="Starting")
+
+    def row(name: str, seconds: float) -> None:
+        ratios = (f"{seconds / floor:.2f}" for floor in (nothing, pandas, minimal))
+        table.add_row(name, f"{seconds * 1e3:.0f}", *ratios)
+
+    row("python -c pass", nothing)
+    row("python -c 'import pandas'", pandas)
+    row("minimal Textual app, first frame", minimal)
+    row("--version", best_of(repeat, lambda: run([*program, "--version"])))
+    row("summary --json", best_of(repeat, lambda: run([*program, "summary", "--json", str(path)])))
+    row("first frame", best_of(repeat, lambda: until_shown([*program, str(path)], "reading")))
+    row("engine on screen", best_of(repeat, lambda: until_shown([*program, str(path)], "Latency")))
+    return table
+
+
+def main() -> None:
+    """Measure everything and print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    default = os.environ.get("TREX_TUI_ARTIFACTS", ROOT.parent / "shared" / "artifacts")
+    parser.add_argument("--artifacts", type=Path, default=Path(default))
+    parser.add_argument("--layers", type=int, default=20_000)
+    parser.add_argument("--repeat", type=int, default=7)
+    options = parser.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    with tempfile.TemporaryDirectory() as directory:
+        write_engine(Path(directory), options.layers)
+        sets = find(options.artifacts) if options.artifacts.is_dir() else []
+        console.print(measure_loading([*sets, *find(directory)], options.repeat))
+    console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Draw the README's pictures: the screens as SVG, out of the sample engine.
+
+    python scripts/make_pictures.py [OUTDIR]
+
+The same program draws them that people see; nothing is retouched but the fonts, which would be fetched from the network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex_tui.app import TrexApp
+
+ROOT = Path(__file__).parent.parent
+MOST_TURNS = 500
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture to take.
+
+    Attributes:
+        name: File name without its ending.
+        path: What is opened.
+        size: Columns and rows of the terminal.
+        keys: What is pressed before the picture is taken.
+    """
+
+    name: str
+    path: Path
+    size: tuple[int, int]
+    keys: tuple[str, ...]
+
+
+PICTURES = (
+    Picture("latency", ROOT / "sample_artifacts" / "alexnet", (110, 22), ("2",)),
+    Picture("layers", ROOT / "sample_artifacts" / "transformer_fp8", (130, 34), ("1",)),
+    Picture("engines", ROOT / "sample_artifacts", (110, 12), ()),
+)
+
+
+async def take(picture: Picture) -> str:
+    """Return the SVG of a picture."""
+    app = TrexApp([str(picture.path)])
+    async with app.run_test(size=picture.size) as pilot:
+        for _ in range(MOST_TURNS):
+            await pilot.pause()
+            if len(app.screen_stack) > 1 and not app.workers._workers:
+                break
+        await pilot.press(*picture.keys)
+        await pilot.pause()
+        svg = app.export_screenshot(title="trex-tui")
+    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+
+
+def main() -> None:
+    """Take all pictures."""
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
+    directory.mkdir(parents=True, exist_ok=True)
+    for picture in PICTURES:
+        (directory / f"{picture.name}.svg").write_text(asyncio.run(take(picture)), encoding="utf-8")
+        print(directory / f"{picture.name}.svg")
+
+
+if __name__ == "__main__":
+    main()
