@@ -70,10 +70,12 @@ def format_count(value: float | None) -> str:
         return MISSING
     if abs(value) < 10_000:
         return f"{value:,.0f}".replace(",", " ")
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor:
-            return f"{value / factor:.3g} {prefix}"
-    return f"{value:g}"
+    scaled, prefix = value / 1000, "k"
+    for larger in ("M", "G", "T"):
+        if abs(scaled) < 999.5:
+            break
+        scaled, prefix = scaled / 1000, larger
+    return f"{scaled:.3g} {prefix}" if abs(scaled) < 999.5 else f"{scaled:.0f} {prefix}"
 
 
 def format_bytes(value: float | None) -> str:

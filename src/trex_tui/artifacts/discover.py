@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trex_tui.artifacts.kinds import ArtifactKind
-from trex_tui.artifacts.naming import display_name, is_canonical, stem_of
+from trex_tui.artifacts.naming import display_name, is_canonical, stem_of, tells_role
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
@@ -237,6 +237,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
 
 def _assemble(folder: _Folder) -> Discovery:
     """Turn groups into sets: a group that describes no engine joins the one set that lacks its files, if there is one."""
+    _join_solitary(folder.groups)
     engines = {stem: group for stem, group in folder.groups.items() if stem and _describes(group)}
     if not engines and _describes(folder.groups.get("", {})):
         engines = {"": folder.groups[""]}
@@ -248,9 +249,7 @@ def _assemble(folder: _Folder) -> Discovery:
             if len(takers) == 1 and len(engines) == 1:
                 takers[0][kind] = path
             else:
-                message = f"is a {kind.value.replace('_', ' ')} that fits no set here: no other file shares its stem"
-                severity = Severity.WARNING if engines else Severity.INFO
-                folder.note(stem, severity, path, message)
+                folder.note(stem, *_unplaced(path, kind, engines))
     sets = []
     for stem, group in sorted(engines.items()):
         _add_from_elsewhere(folder.path, stem, group, alone=len(engines) == 1)
@@ -260,6 +259,32 @@ def _assemble(folder: _Folder) -> Discovery:
         sets.append(ArtifactSet(name, folder.path, files, notes))
     used = {note for one in sets for note in one.diagnostics}
     return Discovery(tuple(sets), tuple(note for _, note in folder.notes if note not in used))
+
+
+def _join_solitary(groups: dict[str, dict[ArtifactKind, Path]]) -> None:
+    """Put the only graph and the only profile or timing of a directory together where their names say nothing else."""
+    engines = {stem: group for stem, group in groups.items() if stem and _describes(group)}
+    graphs = [stem for stem, group in engines.items() if ArtifactKind.GRAPH in group]
+    kinds = [kind for group in engines.values() for kind in group]
+    speaking = [stem for stem, group in engines.items() if any(map(tells_role, group.values()))]
+    if len(graphs) != 1 or len(set(kinds)) < len(kinds) or len(speaking) > 1:
+        return
+    for stem in engines:
+        if stem != graphs[0]:
+            groups[graphs[0]].update(groups.pop(stem))
+
+
+def _unplaced(
+    path: Path, kind: ArtifactKind, engines: dict[str, dict[ArtifactKind, Path]]
+) -> tuple[Severity, Path, str]:
+    what = f"is a {kind.value.replace('_', ' ')}"
+    if engines:
+        return Severity.WARNING, path, f"{what} that fits no set here: no other file shares its stem"
+    return (
+        Severity.INFO,
+        path,
+        f"{what}, which cannot be opened alone: it takes a layer-info, profile or timing JSON",
+    )
 
 
 def _describes(group: dict[ArtifactKind, Path]) -> bool:

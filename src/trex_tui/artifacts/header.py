@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import re
+import zlib
 from pathlib import Path
 
-from trex_tui.artifacts.sniff import HEAD_BYTES
+from trex_tui.artifacts.jsonfile import decode_text
+from trex_tui.artifacts.sniff import GZIP_MARK, HEAD_BYTES
 
 _BANNER = re.compile(r"TensorRT\.trtexec \[TensorRT v(\d+)\]")
 _VERSION_LINE = re.compile(r"TensorRT version: (\d+\.\d+\.\d+)")
@@ -28,10 +30,14 @@ def version_of_number(number: int) -> str:
 def version_of_log(path: Path) -> str | None:
     """TensorRT version stated in the head of a trtexec log, or None."""
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            head = file.read(HEAD_BYTES).decode("utf-8", errors="replace")
-    except (OSError, EOFError):
+        with path.open("rb") as file:
+            data = file.read(HEAD_BYTES)
+        if data.startswith(GZIP_MARK):
+            with gzip.open(path) as packed:
+                data = packed.read(HEAD_BYTES)
+    except (OSError, EOFError, zlib.error):
         return None
+    head = decode_text(data)
     if match := _VERSION_LINE.search(head):
         return match[1]
     if match := _BANNER.search(head):

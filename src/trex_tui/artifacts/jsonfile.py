@@ -16,6 +16,8 @@ from typing import Any
 from trex_tui.errors import ArtifactError
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_LARGEST_NUMBER = 1e15
+"""Nothing that trtexec measures or counts is larger; up to here sums stay finite and exact enough."""
 
 
 @contextmanager
@@ -30,13 +32,28 @@ def gc_paused() -> Iterator[None]:
             gc.enable()
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file: UTF-8 with or without a mark, or UTF-16 with one (a PowerShell redirect writes that).
+def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
+    """The number that a JSON value is; None for anything else, and for what cannot be a measurement: `nan`, `inf`, 1e300."""
+    if type(value) is not float and type(value) is not int:
+        return None
+    return float(value) if -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER else None
+
+
+def decode_text(data: bytes) -> str:
+    """UTF-8 with or without a mark, or UTF-16 with one (a PowerShell redirect writes that).
 
     Bytes that are not UTF-8 become U+FFFD: a layer name in another encoding must not cost the file.
+    """
+    if data[:2] in _UTF16_MARKS:
+        return data.decode("utf-16", errors="replace")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, decoded as `decode_text` does.
 
     Raises:
-        ArtifactError: The file cannot be read, or is no text at all.
+        ArtifactError: The file cannot be read.
     """
     try:
         data = path.read_bytes()
@@ -44,9 +61,7 @@ def read_text(path: Path) -> str:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:
         raise ArtifactError(path, "is too large for this machine's memory") from error
-    if data[:2] in _UTF16_MARKS:
-        return data.decode("utf-16", errors="replace")
-    return data.decode("utf-8-sig", errors="replace")
+    return decode_text(data)
 
 
 def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever the file holds
@@ -55,7 +70,7 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
     Raises:
         ArtifactError: With line and column where the text stops being JSON.
     """
-    if not text.strip():
+    if not text or text.isspace():
         raise ArtifactError(path, "is empty")
     try:
         with gc_paused():

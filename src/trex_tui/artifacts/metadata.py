@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import load_json
+from trex_tui.artifacts.jsonfile import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
@@ -78,19 +78,17 @@ class Metadata:
 
 def number_in(value: Any) -> float | None:  # noqa: ANN401
     """The number that a value is or starts with (`"1.425 GHz"`, `"192 bits (ECC disabled)"`), or None."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, (int, float)):
-        return float(value)
-    match = _NUMBER.match(value) if isinstance(value, str) else None
-    return float(match[1]) if match else None
+    if not isinstance(value, str):
+        return finite_number(value)
+    match = _NUMBER.match(value)
+    return finite_number(float(match[1])) if match else None
 
 
 def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
     """Understand a latency line, as trex's list or as the text of the log; None if it is neither."""
     if isinstance(value, list):
         numbers = [number_in(one) for one in value]
-        if len(numbers) < 4:
+        if len(numbers) < 4 or all(number is None for number in numbers):
             return None
         names = _PERCENTILES_BY_LENGTH.get(len(numbers), ())
         percentiles = {

@@ -79,6 +79,13 @@ def stem_of(path: Path) -> str:
     return base[words[first].start() : words[last - 1].end()] if last > first else ""
 
 
+def tells_role(path: Path) -> bool:
+    """Whether the name says what the file is, and so means something by the rest of its words."""
+    if is_canonical(path):
+        return True
+    return any(word.group().lower() in _ROLE_WORDS for word in _WORD.finditer(_EXTENSION.sub("", path.name)))
+
+
 def display_name(stem: str) -> str:
     """The stem as people say it: without the `.onnx` that trex leaves in."""
     return re.sub(r"\.onnx$", "", stem, flags=re.IGNORECASE)

@@ -9,24 +9,24 @@ import gzip
 import mmap
 import re
 import stat
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex_tui.artifacts.jsonfile import decode_text
 from trex_tui.artifacts.kinds import ArtifactKind
 
 HEAD_BYTES = 64 * 1024
+GZIP_MARK = b"\x1f\x8b"
 
 _KEY = re.compile(r'"([A-Za-z][\w /.()-]*)"\s*:')
 _LOG_LINE = re.compile(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[(?:[VIWEF]|TRT)\]")
 _BANNER = "TensorRT.trtexec"
 
-# Key of the root object -> kind. Bytes, because a large file is searched without being decoded.
-_OBJECT_KEYS = (
-    (b'"performance_summary"', ArtifactKind.PROFILE_METADATA),
-    (b'"inference_options"', ArtifactKind.PROFILE_METADATA),
-    (b'"build_options"', ArtifactKind.BUILD_METADATA),
-    (b'"model_options"', ArtifactKind.BUILD_METADATA),
-    (b'"Layers"', ArtifactKind.GRAPH),
+# The telling keys of a root object. Bytes, because a large file is searched without being decoded.
+_ROOT_KEY = re.compile(
+    rb'"(?:(?P<profile>performance_summary|inference_options)|(?P<build>build_options|model_options))"\s*:\s*\{'
+    rb'|"Layers"\s*:\s*\['
 )
 # Keys of the first objects of a root list -> kind.
 _LIST_KEYS = (
@@ -67,22 +67,16 @@ def sniff(path: Path) -> Sniffed:
         return Sniffed(None, "is empty", claims=path.suffix.lower() in (".json", ".log"))
     if head.startswith(b"ftrt"):
         return Sniffed(ArtifactKind.PLAN)
-    if head.startswith(b"\x1f\x8b"):
+    if head.startswith(GZIP_MARK):
         return _sniff_gzip(path)
-    return _sniff_text(_decode(head), path)
-
-
-def _decode(head: bytes) -> str:
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return head.decode("utf-16", errors="replace")
-    return head.decode("utf-8-sig", errors="replace")
+    return _sniff_text(decode_text(head), path)
 
 
 def _sniff_gzip(path: Path) -> Sniffed:
     try:
         with gzip.open(path) as file:
-            text = _decode(file.read(HEAD_BYTES))
-    except (OSError, EOFError):
+            text = decode_text(file.read(HEAD_BYTES))
+    except (OSError, EOFError, zlib.error):
         return Sniffed(None, "is a damaged gzip file", claims=True)
     if text.lstrip()[:1] in ("{", "["):
         return Sniffed(None, "is compressed JSON; unpack it first", claims=True)
@@ -96,28 +90,43 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         return _sniff_object(path, text)
     if body.startswith("[") and not _LOG_LINE.match(body):
         return _sniff_list(text)
-    if _BANNER in text or _LOG_LINE.search(text):
+    if _LOG_LINE.search(text):
         return Sniffed(_log_role(text, path))
+    if _BANNER in text:
+        # Whatever trtexec logs carries a time stamp; its help does not.
+        return Sniffed(
+            None, "is output of trtexec, but no log of a run", claims=path.suffix.lower() == ".log"
+        )
     named_json = path.suffix.lower() == ".json"
     if not body:
-        return Sniffed(None, "holds nothing but white space", claims=named_json)
+        return Sniffed(None, "begins with nothing but white space", claims=named_json)
     what = "is binary and no TensorRT plan" if "\0" in text else "is text, but neither JSON nor a trtexec log"
     return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
 
 
 def _sniff_object(path: Path, head: str) -> Sniffed:
-    for key, kind in _OBJECT_KEYS:
-        if key.decode() in head:
-            return Sniffed(kind)
+    kind = _kind_of_object(head.encode(errors="replace")) or _kind_of_large_object(path)
+    if kind is not None:
+        return Sniffed(kind)
+    keys = ", ".join(dict.fromkeys(_KEY.findall(head[:4096]))) or "no keys"
+    return Sniffed(None, f"is JSON of an unknown kind (keys: {_cut(keys)})", claims=True)
+
+
+def _kind_of_object(content: bytes | mmap.mmap) -> ArtifactKind | None:
+    match = _ROOT_KEY.search(content)
+    if match is None:
+        return None
+    if match["profile"]:
+        return ArtifactKind.PROFILE_METADATA
+    return ArtifactKind.BUILD_METADATA if match["build"] else ArtifactKind.GRAPH
+
+
+def _kind_of_large_object(path: Path) -> ArtifactKind | None:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            for key, kind in _OBJECT_KEYS:
-                if content.find(key, HEAD_BYTES // 2) >= 0:
-                    return Sniffed(kind)
+            return _kind_of_object(content)
     except (OSError, ValueError):
-        pass  # A file that cannot be mapped is judged by its head alone.
-    keys = ", ".join(dict.fromkeys(_KEY.findall(head[:4096])).keys()) or "no keys"
-    return Sniffed(None, f"is JSON of an unknown kind (keys: {_cut(keys)})", claims=True)
+        return None  # A file that cannot be mapped is judged by its head alone.
 
 
 def _sniff_list(head: str) -> Sniffed:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import load_json
+from trex_tui.artifacts.jsonfile import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
@@ -71,7 +71,7 @@ def read_timing(path: Path) -> Timing:
     if not isinstance(root, list):
         raise ArtifactError(path, "is no list of timing rows")
     rows = [row for row in root if isinstance(row, dict)]
-    keys = {key for row in rows[:1] for key in row}
+    keys = set().union(*rows)
     columns = {}
     for key in TIMING_KEYS:
         name = key if key in keys else _OLD_KEYS.get(key, key)
@@ -91,14 +91,5 @@ def read_timing(path: Path) -> Timing:
 
 
 def _column(rows: list[dict[str, Any]], key: str) -> array[float]:
-    try:
-        return array("d", [row[key] for row in rows])
-    except (KeyError, TypeError, OverflowError):
-        return array("d", [_number(row.get(key)) for row in rows])
-
-
-def _number(value: Any) -> float:  # noqa: ANN401
-    try:
-        return float(value) if isinstance(value, (int, float)) else math.nan
-    except OverflowError:
-        return math.nan
+    numbers = (finite_number(row.get(key)) for row in rows)
+    return array("d", [math.nan if number is None else number for number in numbers])

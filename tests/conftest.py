@@ -1,0 +1,44 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from helpers import ARTIFACTS
+
+settings.register_profile("local", deadline=None, max_examples=60)
+settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def artifacts() -> Path:
+    """The directory of real artifacts."""
+    if not ARTIFACTS.is_dir():
+        pytest.skip(f"no real artifacts at {ARTIFACTS}; set TREX_TUI_ARTIFACTS")
+    return ARTIFACTS
+
+
+def _reference(name: str) -> Any:
+    path = ARTIFACTS.parent / "reference" / name
+    if not path.is_file():
+        pytest.skip(f"no reference values at {path}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def trex_reference() -> dict[str, Any]:
+    """What trex 0.2.1 computes for some of the real artifacts, by path prefix."""
+    return _reference("trex-reference.json")["engines"]
+
+
+@pytest.fixture(scope="session")
+def trex_formats() -> list[dict[str, Any]]:
+    """What trex 0.2.1 makes of every format string it knows."""
+    return _reference("trex-format-table.json")["formats"]
