@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
 from trex_tui.engine.kinds import LayerKind, classify
-from trex_tui.engine.model import Binding, Device, Layer, LayerLatency, Tensor
+from trex_tui.engine.model import MOST_ELEMENTS, Binding, Device, Layer, LayerLatency, Tensor
+from trex_tui.engine.tactics import parse_tactic
 
 _PROFILE_SUFFIX = re.compile(r"\[profile +(\d+)\]")
 _SEPARATOR = re.compile("[\x1e\x1f]")
@@ -20,6 +22,7 @@ _ONNX_PREFIX = "[ONNX Layer: "
 _OWN_KEYS = frozenset(
     {"Name", "LayerType", "ParameterType", "Inputs", "Outputs", "TacticName", "TacticValue", "StreamId"}
 )
+_NO_NAMES: frozenset[str] = frozenset()
 # Inputs that nobody produces and that hold no data of the network.
 _NO_CONSTANT = ("l2_cache_policy", "l2_cache_management")
 
@@ -70,8 +73,14 @@ def shape_of(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
         return (-1,)
     for extent in raw:
         if type(extent) is not int or extent < 0:
-            return tuple(one if type(one) is int and one >= 0 else -1 for one in raw)
-    return tuple(raw)
+            return _shared(tuple(one if type(one) is int and one >= 0 else -1 for one in raw))
+    return _shared(tuple(raw))
+
+
+@lru_cache(maxsize=4096)
+def _shared(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The same object for equal shapes: an engine has few different ones, and they are a tenth of its memory."""
+    return shape
 
 
 def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
@@ -135,7 +144,8 @@ def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: 
         input_types=[tensor.dtype for tensor in inputs],
         output_types=[tensor.dtype for tensor in outputs],
     )
-    constant_bytes = _constant_bytes(inputs, known) if layer_type else None
+    constants = [one for one in inputs if one.name not in known and not one.name.startswith(_NO_CONSTANT)]
+    constant_bytes = _constant_bytes(constants) if layer_type else None
     listed_bytes = _listed_weights_bytes(raw) if layer_type else None
     if not constant_bytes and not listed_bytes and _hides_weights(kind, layer_type, parameter_type, inputs):
         listed_bytes = None
@@ -148,14 +158,15 @@ def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: 
         parameter_type=parameter_type,
         inputs=inputs,
         outputs=outputs,
-        precision=_precision(inputs, outputs),
+        precision=_precision(kind, tactic, inputs, outputs),
         tactic=tactic,
         tactic_value=_text(raw, "TacticValue"),
-        stream=stream if type(stream) is int else None,
+        stream=stream if type(stream) is int and 0 <= stream < 2**31 else None,
         device=_device(layer_type),
         onnx_nodes=onnx_nodes_of(raw.get("Metadata")),
         weights_bytes=_sum(listed_bytes, constant_bytes),
         constant_input_bytes=constant_bytes,
+        constant_inputs=frozenset([one.name for one in constants]) if constants else _NO_NAMES,
         latency=latency,
         optimization_profile=optimization_profile_of(name),
         attributes={key: value for key, value in raw.items() if key not in _OWN_KEYS},
@@ -173,8 +184,18 @@ def _device(layer_type: str | None) -> Device | None:
     return Device.DLA if "DLA" in layer_type else Device.GPU
 
 
-def _precision(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> DataType | None:
-    """Indices and masks do not decide in what a layer computes; trex lets an INT32 index of a gather do so."""
+def _precision(
+    kind: LayerKind, tactic_name: str | None, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+) -> DataType | None:
+    """What a layer computes in.
+
+    A kernel that multiplies tells by its name: tensors of FP32 say nothing of TF32, nor halves that are widened first.
+    Elsewhere the first tensor of a floating-point or quantized type decides; indices and masks do not, as they do in trex.
+    """
+    if kind.multiplies:
+        tactic = parse_tactic(tactic_name)
+        if tactic is not None and tactic.compute_type is not None:
+            return tactic.compute_type
     first = None
     for tensor in (*inputs, *outputs):
         if tensor.dtype is None:
@@ -201,11 +222,9 @@ def _sum(first: int | None, second: int | None) -> int | None:
     return None if first is None or second is None else first + second
 
 
-def _constant_bytes(inputs: Sequence[Tensor], known: set[str]) -> int | None:
+def _constant_bytes(constants: Sequence[Tensor]) -> int | None:
     total = 0
-    for tensor in inputs:
-        if tensor.name in known or tensor.name.startswith(_NO_CONSTANT):
-            continue
+    for tensor in constants:
         size = tensor.logical_bytes
         if size is None:
             return None
@@ -220,7 +239,7 @@ def _listed_weights_bytes(raw: dict[str, Any]) -> int | None:
         if type(value) is not dict or "Count" not in value:
             continue
         count, type_text = value["Count"], value.get("Type")
-        if type(count) is not int or count < 0:
+        if type(count) is not int or not 0 <= count <= MOST_ELEMENTS:
             return None
         dtype = parse_data_type(type_text) if isinstance(type_text, str) else None
         if count and dtype is None:

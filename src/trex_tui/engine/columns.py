@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 
+_UNITS = {
+    "_flops_per_s": "FLOP/s",
+    "_bytes_per_s": "bytes per second",
+    "_intensity": "FLOP per byte",
+    "_bytes": "bytes",
+    "_pct": "percent",
+    "_ms": "milliseconds",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of the frame.
@@ -20,8 +30,10 @@ class Column:
         name: Flat snake_case, the unit at the end.
         title: Short heading for tables.
         dtype: Pandas type of the column: `float64` and `Int64` hold missing values, `string` text, `object` tuples.
-        description: Definition, unit and source.
+        description: Definition, one or two sentences.
         value: Value for a layer; None where unknown.
+        formula: How it is computed; empty for what a file states.
+        source: Where it comes from: file kind and key, or a document.
     """
 
     name: str
@@ -29,6 +41,13 @@ class Column:
     dtype: str
     description: str
     value: Callable[[Engine, Layer], Any]
+    formula: str = ""
+    source: str = "layer information"
+
+    @property
+    def unit(self) -> str:
+        """The unit, which the name ends with; empty for counts, words and flags."""
+        return next((unit for suffix, unit in _UNITS.items() if self.name.endswith(suffix)), "")
 
     @property
     def is_number(self) -> bool:
@@ -70,8 +89,10 @@ COLUMNS: tuple[Column, ...] = (
         "precision",
         "Prec",
         "string",
-        "Type of the first floating-point or quantized input (else output, else any tensor).",
+        "Type the layer computes in: what a multiplying kernel's name says (TF32 where tensors are FP32), else the type "
+        "of the first floating-point or quantized input, else output. trex takes the first input, whatever it is.",
         lambda _, layer: _enum(layer.precision),
+        source="layer information: Inputs, Outputs, TacticName",
     ),
     Column(
         "output_precision",
@@ -84,57 +105,89 @@ COLUMNS: tuple[Column, ...] = (
         "latency_ms",
         "ms",
         "float64",
-        "`averageMs` of the profile: mean time per iteration, in milliseconds.",
+        "Mean time per iteration of the profile run. Layers are timed one by one, so the sum is no end-to-end latency.",
         lambda _, layer: layer.latency_ms,
+        source="profile: averageMs",
     ),
     Column(
         "latency_pct",
         "%",
         "float64",
-        "Share of `latency_ms` in its sum over all layers of the engine, in percent.",
+        "Share of `latency_ms` in its sum over all layers of the engine.",
         lambda engine, layer: engine.latency_pct(layer),
+        formula="100 · latency_ms / Σ latency_ms",
+        source="profile: averageMs",
     ),
     Column(
         "median_ms",
         "Median ms",
         "float64",
-        "`medianMs` of the profile, in milliseconds; missing before TensorRT 8.4.1.",
+        "Median time over the iterations of the profile run; missing before TensorRT 8.4.1.",
         lambda _, layer: layer.latency and layer.latency.median_ms,
+        source="profile: medianMs",
     ),
     Column(
         "total_ms",
         "Total ms",
         "float64",
-        "`timeMs` of the profile: sum over all iterations, warm-up included, in milliseconds.",
+        "Time summed over all iterations of the profile run, warm-up included.",
         lambda _, layer: layer.latency and layer.latency.total_ms,
+        source="profile: timeMs",
     ),
     Column(
         "trtexec_pct",
         "trtexec %",
         "float64",
-        "`percentage` of the profile: share of `timeMs` in its sum over all rows, as trtexec printed it.",
+        "Share of `total_ms` in its sum over all rows of the profile, as trtexec printed it.",
         lambda _, layer: layer.latency and layer.latency.trtexec_pct,
+        source="profile: percentage",
     ),
     Column(
         "io_bytes",
         "I/O",
         "Int64",
-        "Logical bytes of all inputs and outputs as listed (a tensor read twice counts twice), without padding.",
+        "Bytes of all inputs and outputs as the file lists them, without padding; a tensor read twice counts twice. "
+        "trex calls it total_io_size_bytes.",
         lambda _, layer: layer.io_bytes,
+        formula="Σ over inputs and outputs of ⌈extents · bits of the type / 8⌉",
+        source="layer information: Dimensions and types of Inputs and Outputs",
+    ),
+    Column(
+        "io_allocated_bytes",
+        "I/O alloc",
+        "Int64",
+        "As io_bytes, with the channels padded as vectorised layouts do (3 channels take 4 in NHWC4, 32 in NC/32HW32).",
+        lambda _, layer: layer.io_allocated_bytes,
+        formula="as io_bytes, with C rounded up to the vector, and rows to 32 or 64 bytes in DLA layouts",
+        source="layer information: Dimensions and formats of Inputs and Outputs",
     ),
     Column(
         "weights_bytes",
         "Weights",
         "Int64",
-        "Bytes of the layer's constants: listed weights and biases, and inputs that nobody produces.",
+        "Bytes of the layer's constants: weights, bias, scale and shift that the file lists, and inputs that no layer "
+        "produces and no binding names. Missing where the layer must have weights and the file hides them.",
         lambda _, layer: layer.weights_bytes,
+        formula="Σ Count · bits of Type / 8, + bytes of constant inputs",
+        source="layer information: every {Type, Count}, and Inputs",
     ),
     Column(
         "footprint_bytes",
         "Footprint",
         "Int64",
-        "`io_bytes` plus the weights that are not among the inputs.",
+        "All that one execution touches, without padding.",
         lambda _, layer: layer.footprint_bytes,
+        formula="io_bytes + weights_bytes, constants among the inputs counted once",
+        source="layer information",
+    ),
+    Column(
+        "footprint_allocated_bytes",
+        "Footprint alloc",
+        "Int64",
+        "All that one execution touches, with the padding of vectorised layouts.",
+        lambda _, layer: layer.footprint_allocated_bytes,
+        formula="io_allocated_bytes + weights_bytes, constants among the inputs counted once",
+        source="layer information",
     ),
     Column("stream", "Stream", "Int64", "`StreamId`.", lambda _, layer: layer.stream),
     Column("device", "Device", "string", "GPU or DLA.", lambda _, layer: _enum(layer.device)),

@@ -9,65 +9,44 @@ from functools import lru_cache
 
 
 class DataType(str, Enum):
-    """An element type. Values are TensorRT's short names; `bits` decides the size of a tensor."""
+    """An element type. Values are TensorRT's short names.
 
-    FP64 = "FP64"
-    FP32 = "FP32"
-    TF32 = "TF32"
-    FP16 = "FP16"
-    BF16 = "BF16"
-    FP8 = "FP8"
-    FP4 = "FP4"
-    E8M0 = "E8M0"
-    INT64 = "INT64"
-    INT32 = "INT32"
-    INT16 = "INT16"
-    INT8 = "INT8"
-    INT4 = "INT4"
-    UINT64 = "UINT64"
-    UINT32 = "UINT32"
-    UINT16 = "UINT16"
-    UINT8 = "UINT8"
-    BOOL = "BOOL"
+    Attributes:
+        bits: Size of one element in memory; 32 for TF32, 8 for BOOL.
+        is_float: Floating point of 16 bits or more: not the result of a quantization.
+        is_quantized: A type that exists to hold quantized values.
+    """
 
-    @property
-    def bits(self) -> int:
-        """Size of one element in bits; TF32 is stored in 32, BOOL in 8."""
-        return _BITS[self]
+    bits: int
+    is_float: bool
+    is_quantized: bool
 
-    @property
-    def is_float(self) -> bool:
-        """Floating point of 16 bits or more: not the result of a quantization."""
-        return self in _FLOAT
+    def __new__(cls, text: str, bits: int, role: str = "") -> DataType:
+        """Keep the facts on the member: looking them up by member would hash it in Python, a million times per engine."""
+        member = str.__new__(cls, text)
+        member._value_ = text
+        member.bits, member.is_float, member.is_quantized = bits, role == "float", role == "quantized"
+        return member
 
-    @property
-    def is_quantized(self) -> bool:
-        """A type that exists to hold quantized values: INT8, INT4, FP8, FP4."""
-        return self in _QUANTIZED
+    FP64 = "FP64", 64, "float"
+    FP32 = "FP32", 32, "float"
+    TF32 = "TF32", 32, "float"
+    FP16 = "FP16", 16, "float"
+    BF16 = "BF16", 16, "float"
+    FP8 = "FP8", 8, "quantized"
+    FP4 = "FP4", 4, "quantized"
+    E8M0 = "E8M0", 8
+    INT64 = "INT64", 64
+    INT32 = "INT32", 32
+    INT16 = "INT16", 16
+    INT8 = "INT8", 8, "quantized"
+    INT4 = "INT4", 4, "quantized"
+    UINT64 = "UINT64", 64
+    UINT32 = "UINT32", 32
+    UINT16 = "UINT16", 16
+    UINT8 = "UINT8", 8
+    BOOL = "BOOL", 8
 
-
-_BITS = {
-    DataType.FP64: 64,
-    DataType.FP32: 32,
-    DataType.TF32: 32,
-    DataType.FP16: 16,
-    DataType.BF16: 16,
-    DataType.FP8: 8,
-    DataType.FP4: 4,
-    DataType.E8M0: 8,
-    DataType.INT64: 64,
-    DataType.INT32: 32,
-    DataType.INT16: 16,
-    DataType.INT8: 8,
-    DataType.INT4: 4,
-    DataType.UINT64: 64,
-    DataType.UINT32: 32,
-    DataType.UINT16: 16,
-    DataType.UINT8: 8,
-    DataType.BOOL: 8,
-}
-_FLOAT = frozenset({DataType.FP64, DataType.FP32, DataType.TF32, DataType.FP16, DataType.BF16})
-_QUANTIZED = frozenset({DataType.INT8, DataType.INT4, DataType.FP8, DataType.FP4})
 
 # Other spellings, lower case. Layouts say "FP16", Myelin tensors "Half", FP4 comes as "FP4E2M1".
 _ALIASES = {
@@ -114,17 +93,25 @@ class TensorFormat:
         layout: `NCHW`, `NHWC`, `NC/nHWn`, `NDHWC`, …; None where the file states only a type, as for Myelin tensors.
         vector: Elements of the channel dimension that lie together; the channels are padded to a multiple of it.
         spatial_dims: 2, or 3 for volumetric layouts.
+        row_bytes: Rows are padded to a multiple of this, as DLA wants it; 1 for no padding.
     """
 
     text: str
     layout: str | None
     vector: int = 1
     spatial_dims: int = 2
+    row_bytes: int = 1
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether the channels of one position lie together."""
+        return self.layout is not None and self.layout.startswith(("NHWC", "NDHWC"))
 
 
 _VECTOR_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32, "sixty-four": 64}
 _WIDE = re.compile(r"([A-Za-z-]+) wide channel vectorized", re.IGNORECASE)
 _CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d+) == 0|== (\d+))", re.IGNORECASE)
+_COLUMN_STRIDE = re.compile(r"column stride % (\d+) == 0", re.IGNORECASE)
 # Enumerators of nvinfer1::TensorFormat, which TensorRT 10 and later put in parentheses.
 _ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vector>\d*)\b")
 
@@ -144,20 +131,27 @@ def parse_format(text: str) -> TensorFormat:
         return TensorFormat(text, f"NC/{vector}{space}{vector}", vector, dims)
     multiple = _CHANNEL_MULTIPLE.search(text)
     vector = int(multiple[1] or multiple[2]) if multiple else 1
+    stride = _COLUMN_STRIDE.search(text)
+    row_bytes = max(1, int(stride[1])) if stride else 1
     if "channel major" in lowered:
-        return TensorFormat(text, f"N{space}C{vector if vector > 1 else ''}", max(vector, 1), dims)
+        return TensorFormat(text, f"N{space}C{vector if vector > 1 else ''}", max(vector, 1), dims, row_bytes)
     if "row major" in lowered:
-        return TensorFormat(text, f"NC{space}", 1, dims)
+        return TensorFormat(text, f"NC{space}", 1, dims, row_bytes)
     if match := _ENUMERATOR.search(text):
-        return _format_of_enumerator(text, match["name"], int(match["vector"] or 1))
+        return _format_of_enumerator(text, match["name"], int(match["vector"] or 1), match["dla"] is not None)
     return TensorFormat(text, None)
 
 
-def _format_of_enumerator(text: str, name: str, vector: int) -> TensorFormat:
+# nvinfer1::TensorFormat: kDLA_LINEAR rounds the stride of a row up to 64 bytes, kDLA_HWC4 to 32 (or 64 on some DLAs).
+_DLA_ROW_BYTES = {"LINEAR": 64, "HWC": 32}
+
+
+def _format_of_enumerator(text: str, name: str, vector: int, is_dla: bool) -> TensorFormat:
     dims = 3 if "D" in name else 2
     space = "DHW" if dims == 3 else "HW"
     if name == "LINEAR":
-        return TensorFormat(text, "NCHW")
+        return TensorFormat(text, "NCHW", row_bytes=_DLA_ROW_BYTES["LINEAR"] if is_dla else 1)
     if name.endswith("C"):
-        return TensorFormat(text, f"N{space}C{vector if vector > 1 else ''}", vector, dims)
+        row_bytes = _DLA_ROW_BYTES["HWC"] if is_dla else 1
+        return TensorFormat(text, f"N{space}C{vector if vector > 1 else ''}", vector, dims, row_bytes)
     return TensorFormat(text, f"NC/{vector}{space}{vector}", vector, dims)

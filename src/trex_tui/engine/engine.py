@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.artifacts.discover import ArtifactSet, find
 from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.profile import Profile
 from trex_tui.artifacts.records import Records, read
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.build import build_bindings, build_layers, optimization_profile_of, select_profile
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.join import join_profile
-from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.links import Link, follow_tensors
 from trex_tui.engine.model import Binding, Layer
 from trex_tui.errors import Diagnostic, Severity, TrexError
@@ -26,8 +28,6 @@ from trex_tui.errors import Diagnostic, Severity, TrexError
 if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below pay that when first asked.
     import networkx as nx
     import pandas as pd
-
-_MAIN_KINDS = frozenset({LayerKind.CONVOLUTION, LayerKind.GEMM, LayerKind.ATTENTION})
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,7 @@ class Engine:
         tensorrt_version: As a log or the plan states it; None if no file does.
         layer_info_extra: Keys of the layer information beside layers and bindings, verbatim.
         diagnostics: What could not be used, and what is worth knowing.
+        stated_device: What a person states about the device (`analysis.device.DeviceOverrides`); None for nothing.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Engine:
     optimization_profiles: int = 1
     layer_info_extra: dict[str, Any] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
+    stated_device: Any = None
 
     @classmethod
     def from_records(cls, records: Records, optimization_profile: int | None = None) -> Engine:
@@ -89,11 +91,7 @@ class Engine:
                 message = "no layer information: layers are known by name and time only"
                 notes.append(Diagnostic(Severity.WARNING, file, "", message))
         else:
-            profiled = (
-                Counter(optimization_profile_of(row.name) for row in profile.rows) if profile else Counter()
-            )
-            available = sorted({optimization_profile_of(raw["Name"]) for raw in info.layers} | {0})
-            chosen, count = _choose(optimization_profile, profiled, available), len(available)
+            chosen, count = _choose(optimization_profile, info, profile)
             objects = select_profile(info, chosen)
             if count > 1:
                 message = f"the engine has {count} optimization profiles; shown is profile {chosen}"
@@ -135,7 +133,7 @@ class Engine:
         """Sum of the layers' average times; None without a profile. Not the latency of the engine: layers are profiled one
         by one, so the sum is usually larger than the time end to end."""
         known = [layer.latency_ms for layer in self.layers if layer.latency_ms is not None]
-        return sum(known) if known else None
+        return math.fsum(known) if known else None
 
     @cached_property
     def weights_bytes(self) -> int | None:
@@ -162,7 +160,7 @@ class Engine:
         """The precision of the engine's main work: the one with most time (most layers, without a profile) among
         convolutions, GEMMs and attention, or among all working layers if it has none of those."""
         working = [layer for layer in self.layers if layer.kind.is_work and layer.precision]
-        main = [layer for layer in working if layer.kind in _MAIN_KINDS] or working
+        main = [layer for layer in working if layer.kind.multiplies] or working
         weights: Counter[DataType] = Counter()
         timed = any(layer.latency_ms for layer in main)
         for layer in main:
@@ -217,15 +215,18 @@ class Engine:
         return f"<Engine {self.name!r}: {len(self.layers)} layers, {self.device_name or 'device not stated'}>"
 
 
-def _choose(wanted: int | None, profiled: Counter[int], available: list[int]) -> int:
+def _choose(wanted: int | None, info: LayerInfo, profile: Profile | None) -> tuple[int, int]:
+    """The optimization profile to show, and how many there are."""
+    available = sorted({optimization_profile_of(raw["Name"]) for raw in info.layers}) or [0]
     if wanted is not None:
         if wanted not in available:
             raise TrexError(
                 f"no optimization profile {wanted}; the engine has {', '.join(map(str, available))}"
             )
-        return wanted
-    likeliest = profiled.most_common(1)
-    return likeliest[0][0] if likeliest and likeliest[0][0] in available else 0
+        return wanted, len(available)
+    profiled = Counter(optimization_profile_of(row.name) for row in profile.rows) if profile else Counter()
+    likeliest = next((number for number, _ in profiled.most_common(1) if number in available), available[0])
+    return likeliest, len(available)
 
 
 def load_engine(path: str | Path | Iterable[str | Path], optimization_profile: int | None = None) -> Engine:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from trex_tui.engine.columns import COLUMNS
+from trex_tui.engine.columns import COLUMNS, Column
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 
-def build_frame(engine: Engine) -> pd.DataFrame:
+def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
     """One row per layer, in execution order; unknown values are missing, never 0."""
     return pd.DataFrame(
         {
             column.name: pd.array([column.value(engine, layer) for layer in engine.layers], dtype="object")
             if column.dtype == "object"
             else pd.Series([column.value(engine, layer) for layer in engine.layers], dtype=column.dtype)
-            for column in COLUMNS
+            for column in columns
         }
     )

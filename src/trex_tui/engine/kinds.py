@@ -55,7 +55,13 @@ class LayerKind(str, Enum):
         """Whether layers of this kind compute or move data; constants, NoOps, `signal`/`wait` and `shape_call` do not."""
         return self not in _NO_WORK
 
+    @property
+    def multiplies(self) -> bool:
+        """Whether layers of this kind are there to multiply matrices: convolution, GEMM, attention."""
+        return self in _MULTIPLYING
 
+
+_MULTIPLYING = frozenset({LayerKind.CONVOLUTION, LayerKind.GEMM, LayerKind.ATTENTION})
 _NO_WORK = frozenset({LayerKind.CONSTANT, LayerKind.NOOP, LayerKind.SYNC, LayerKind.SHAPE})
 
 # ParameterType, then LayerType: lower case, exact.

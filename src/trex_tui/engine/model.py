@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 from trex_tui.engine.dtypes import DataType, TensorFormat
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.padding import allocated_bytes
+
+MOST_ELEMENTS = 2**44
+"""Extents that multiply to more are no size: the file is damaged. Sums of what is below fit 64 bits."""
+
+
+@lru_cache(maxsize=4096)  # few shapes, asked for many times
+def _volume(shape: tuple[int, ...]) -> int | None:
+    if any(extent < 0 for extent in shape):
+        return None
+    volume = math.prod(shape)
+    return volume if volume <= MOST_ELEMENTS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +45,24 @@ class Tensor:
 
     @property
     def volume(self) -> int | None:
-        """Number of elements; None while a dimension is dynamic."""
-        return None if any(extent < 0 for extent in self.shape) else math.prod(self.shape)
+        """Number of elements; None while a dimension is dynamic, or if there are more than any memory holds."""
+        return _volume(self.shape)
 
     @property
     def logical_bytes(self) -> int | None:
         """Size of the elements alone, without padding; None while a dimension is dynamic or the type unknown."""
-        volume = self.volume
+        volume = _volume(self.shape)
         return None if volume is None or self.dtype is None else -(-volume * self.dtype.bits // 8)
+
+    @property
+    def allocated_bytes(self) -> int | None:
+        """Size in memory: vectorised layouts pad their channels. None as for `logical_bytes`."""
+        layout = self.format
+        if layout.vector == 1 and layout.row_bytes == 1:
+            return self.logical_bytes
+        if self.dtype is None or _volume(self.shape) is None:
+            return None
+        return allocated_bytes(self.shape, self.dtype, layout)
 
     @property
     def description(self) -> str:
@@ -75,8 +99,8 @@ class Layer:
         kind: What it does, in one vocabulary over all TensorRT versions.
         layer_type: `LayerType` of the file, e.g. `CaskConvolution`; None if only the name is known.
         parameter_type: `ParameterType`, e.g. `Convolution`.
-        precision: Type it computes in: that of the first input with a floating-point or quantized type, else of the first
-            such output, else of the first tensor that has any.
+        precision: Type it computes in: what a multiplying kernel's name says, else the type of the first input that is
+            floating point or quantized, else of the first such output, else of the first tensor that has any.
         tactic: `TacticName`, the kernel; None if the file has none.
         tactic_value: `TacticValue`, e.g. `0x280b0ad3c23d8442`.
         stream: `StreamId`.
@@ -85,6 +109,7 @@ class Layer:
             produces and no binding names, which is how Myelin layers hold theirs. 0 if there are none, None if a type is
             unknown or only the name is known.
         constant_input_bytes: The part of `weights_bytes` that stands among the inputs; None as above.
+        constant_inputs: Names of these inputs.
         latency: None if no profile row belongs to it.
         optimization_profile: N of a ` [profile N]` suffix, else 0.
         attributes: The rest of the file's object, verbatim.
@@ -106,6 +131,7 @@ class Layer:
     onnx_nodes: tuple[str, ...]
     weights_bytes: int | None
     constant_input_bytes: int | None
+    constant_inputs: frozenset[str]
     latency: LayerLatency | None
     optimization_profile: int = 0
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -123,11 +149,24 @@ class Layer:
     @property
     def io_bytes(self) -> int | None:
         """Logical bytes of all inputs and outputs as listed, a tensor read twice counting twice; None if one is unknown."""
+        return self._sum_of_sizes(tensor.logical_bytes for tensor in self.inputs + self.outputs)
+
+    @property
+    def io_allocated_bytes(self) -> int | None:
+        """As `io_bytes`, with the padding of vectorised layouts."""
+        return self._sum_of_sizes(tensor.allocated_bytes for tensor in self.inputs + self.outputs)
+
+    @property
+    def activation_bytes(self) -> int | None:
+        """As `io_bytes`, without the constants among the inputs: what the layer moves for the sake of its data."""
+        inputs = [tensor for tensor in self.inputs if tensor.name not in self.constant_inputs]
+        return self._sum_of_sizes(tensor.logical_bytes for tensor in (*inputs, *self.outputs))
+
+    def _sum_of_sizes(self, sizes: Iterable[int | None]) -> int | None:
         if self.layer_type is None:
             return None
         total = 0
-        for tensor in self.inputs + self.outputs:
-            size = tensor.logical_bytes
+        for size in sizes:
             if size is None:
                 return None
             total += size
@@ -136,7 +175,14 @@ class Layer:
     @property
     def footprint_bytes(self) -> int | None:
         """`io_bytes` + weights that are not among the inputs: all that the layer touches; None if a part is unknown."""
-        io = self.io_bytes
+        return self._with_weights(self.io_bytes)
+
+    @property
+    def footprint_allocated_bytes(self) -> int | None:
+        """As `footprint_bytes`, with the padding of vectorised layouts: what really moves."""
+        return self._with_weights(self.io_allocated_bytes)
+
+    def _with_weights(self, io: int | None) -> int | None:
         if io is None or self.weights_bytes is None or self.constant_input_bytes is None:
             return None
         return io + self.weights_bytes - self.constant_input_bytes

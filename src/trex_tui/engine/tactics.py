@@ -1,0 +1,360 @@
+"""What a kernel's name tells: library, architecture, types, tile, and whether it runs on tensor cores.
+
+Names follow the habits of several libraries; each has a pattern here, and the first that fits wins. A list of substrings
+cannot do this: `xmma` also names kernels that run on CUDA cores (`simt`, `ffma`), and `h16816` names tensor-core kernels
+without saying `hmma`. What a name does not tell stays None: unknown is an answer, not a no.
+
+The architecture is that of the kernel family: `volta_fp32_i8816cudnn…` uses Turing's INT8 instructions and runs there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from trex_tui.engine.dtypes import DataType, parse_data_type
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tactic:
+    """A tactic name taken apart.
+
+    Attributes:
+        name: As in the file.
+        library: Whose kernel it is: `xmma`, `cutlass`, `cudnn`, `cublas`, `myelin`, …
+        architecture: Compute capability the kernel was written for, as in sm_80: 80.
+        tensor_cores: None where the name does not tell, or where the question makes no sense (pooling).
+        input_type: Type of the first operand in memory.
+        compute_type: Type the products are made in: TF32 for `f32f32_tf32f32_f32`, FP32 where halves are widened first.
+        accumulate_type: Type the sum is kept in.
+        output_type: Type of the result in memory.
+        tile: M, N and, where it is told, K of the tile that a thread block works on.
+        stages: Depth of the software pipeline; None if not told or chosen automatically.
+        warps: Warps along M, N, K in a block.
+        instruction: Shape M, N, K of the matrix instruction.
+        filter_shape: R, S the kernel is specialised for.
+        alignment: Elements by which the operand must be aligned at most.
+        epilogue: What is fused behind the product, as the name says it: `relu`, `bias_f16_relu`.
+        operators: Operators of a generated Myelin kernel, four letters or so each, in order of execution.
+        is_sparse: Uses 2:4 structured sparsity.
+        is_winograd: Multiplies in the Winograd domain: fewer multiplications than the layer's MACs.
+    """
+
+    name: str
+    library: str
+    architecture: int | None = None
+    tensor_cores: bool | None = None
+    input_type: DataType | None = None
+    compute_type: DataType | None = None
+    accumulate_type: DataType | None = None
+    output_type: DataType | None = None
+    tile: Shape | None = None
+    stages: int | None = None
+    warps: Shape | None = None
+    instruction: Shape | None = None
+    filter_shape: Shape | None = None
+    alignment: int | None = None
+    epilogue: str | None = None
+    operators: tuple[str, ...] = ()
+    is_sparse: bool = False
+    is_winograd: bool = False
+
+
+_TYPES = {
+    "f64": DataType.FP64,
+    "f32": DataType.FP32,
+    "tf32": DataType.TF32,
+    "f16": DataType.FP16,
+    "bf16": DataType.BF16,
+    "e4m3": DataType.FP8,
+    "e5m2": DataType.FP8,
+    "e2m1": DataType.FP4,
+    "i8": DataType.INT8,
+    "s8": DataType.INT8,
+    "u8": DataType.UINT8,
+    "i4": DataType.INT4,
+    "s4": DataType.INT4,
+    "i32": DataType.INT32,
+    "s32": DataType.INT32,
+}
+_TYPE = "tf32|bf16|f64|f32|f16|e4m3|e5m2|e2m1|i32|s32|i8|s8|u8|i4|s4"
+# Letter in front of an instruction: the type of the accumulator, and of hand-written kernels the arithmetic.
+_ACCUMULATORS = {"h": DataType.FP16, "s": DataType.FP32, "i": DataType.INT32, "d": DataType.FP64}
+_GENERATIONS = {
+    "maxwell": 50,
+    "pascal": 60,
+    "volta": 70,
+    "turing": 75,
+    "ampere": 80,
+    "hopper": 90,
+    "blackwell": 100,
+}
+# Digits of a matrix instruction, written without separators.
+_INSTRUCTIONS = {
+    "884": (8, 8, 4),
+    "1684": (16, 8, 4),
+    "1688": (16, 8, 8),
+    "16816": (16, 8, 16),
+    "8816": (8, 8, 16),
+    "8832": (8, 8, 32),
+    "16832": (16, 8, 32),
+    "16864": (16, 8, 64),
+    "168128": (16, 8, 128),
+    "161616": (16, 16, 16),
+}
+
+_CUTLASS3 = re.compile(
+    r"cutlass3x_sm(?P<sm>\d+)_(?P<flavour>bs|sp)?(?P<unit>tensorop|simt)_(?P<acc>[a-z]*?)(?P<mma>\d+x\d+x\d+)"
+)
+# A, B, accumulator, C, D. Block-scaled operands are called after scale and element: `ue4m3xf4`.
+_CUTLASS3_TYPES = re.compile(
+    rf"_(?P<a>{_TYPE}|u?e\d+m\d+x\w+?)_(?:{_TYPE}|u?e\d+m\d+x\w+?)_(?P<acc>{_TYPE})_(?:{_TYPE}|void)_(?P<d>{_TYPE})_"
+)
+_CUTLASS3_TILE = re.compile(r"_(\d+x\d+x\d+)_(?:(?P<stages>\d+)_|dyn)")
+_CUTLASS2 = re.compile(r"cutlass_(?:(?P<sm>\d+)_)?(?P<unit>tensorop|simt|wmma|sptensorop)_")
+_CUTLASS2_MMA = re.compile(r"_(?P<acc>[hsidc])(?P<mma>\d{3,})(?:gemm|fprop|dgrad|wgrad)")
+_CUTLASS2_TILE = re.compile(r"_(?P<m>\d+)x(?P<n>\d+)_(?P<k>\d+)x(?P<stages>\d+)")
+_TRT_CUTLASS = re.compile(r"trt_(?P<generation>[a-z]+)_cutlass_.*?_(?P<unit>hmma|imma|ffma)_")
+_TRT_CUTLASS_TYPES = re.compile(rf"_(?P<a>{_TYPE})(?P<b>{_TYPE})(?P<acc>{_TYPE})(?:_|$)")
+_XMMA = re.compile(r"sm(?P<sm>\d+)_xmma_")
+_XMMA_TYPES = re.compile(
+    rf"_(?P<a>{_TYPE})(?P<c>{_TYPE})_(?P<b>{_TYPE})(?P<acc>{_TYPE})?_(?P<epilogue>{_TYPE})(?:_|$)"
+)
+_POOLING_TYPES = re.compile(r"_(?P<stored>FP16|FP32|INT8)(?P<math>FP16|FP32)?N")
+_XMMA_ON = re.compile(r"_tensor\d+x\d+x\d+|_sptensor|warpgroupsize|gmma|_[hi]mma(?:_|$)|utcmma|tcgen05")
+_XMMA_OFF = re.compile(r"ffma|_simt|dp4a|Accfloat|cublas_gemvx")
+_TILE = re.compile(r"tilesize(\d+x\d+x\d+)")
+_STAGES = re.compile(r"stage(\d+)")
+_WARPS = re.compile(r"warpsize(\d+x\d+x\d+)")
+_INSTRUCTION = re.compile(r"(?:sp)?tensor(\d+x\d+x\d+)")
+_FILTER = re.compile(r"_t(?P<t>\d+)x?r(?P<r>\d+)x?s(?P<s>\d+)")
+_ALIGN = re.compile(r"align(?:a)?(\d+)")
+_HAND = re.compile(
+    r"(?P<generation>maxwell|pascal|volta|turing|ampere|hopper)_(?:(?P<out>fp16|fp32|int8|int8x4)_)?(?P<letter>[hsicd])"
+    r"(?P<digits>\d*)(?P<library>cudnn|gemm)(?:_(?P<input>int8x4|int8|fp16))?(?P<winograd>_winograd)?_(?P<tile>\d+x\d+)"
+)
+_HAND_STAGES = re.compile(r"stages_(?P<k>\d+)x(?P<stages>\d+)")
+_HAND_TYPES = {
+    "fp16": DataType.FP16,
+    "fp32": DataType.FP32,
+    "int8": DataType.INT8,
+    "int8x4": DataType.INT8,
+}
+_GENERATED = re.compile(r"_*__myl_(?P<operators>[A-Z][A-Za-z]*)_")
+_OPERATOR = re.compile(r"[A-Z][a-z]*")
+_CUDNN_SUFFIX = re.compile(r"_(relu)(?:_|$)")
+_BIAS_EPILOGUE = re.compile(r"((?:bias_[a-z0-9]+_)?(?:relu|gelu|swish|sigmoid|tanh))(?:_|$)")
+
+
+@lru_cache(maxsize=32768)  # every generated kernel has a name of its own
+def parse_tactic(name: str | None) -> Tactic | None:
+    """Take a tactic name apart; None for no name. A name that no pattern fits has library `unknown`.
+
+    >>> parse_tactic("ampere_h16816cudnn_128x64_ldg8_relu_exp_stages_64x3_small_nhwc_tn_v1").tensor_cores
+    True
+    >>> parse_tactic("sm70_xmma_gemm_as_conv1x1_f16f16_f16_f16_tn_n_simt_small_batch_bias_relu").tensor_cores
+    False
+    """
+    if not name:
+        return None
+    for pattern, reader in _READERS:
+        match = pattern.match(name)
+        if match:
+            return reader(name, match)
+    return Tactic(name, "unknown")
+
+
+def _shape(text: str | None) -> Shape | None:
+    return tuple(map(int, text.split("x"))) if text else None
+
+
+def _found(pattern: re.Pattern[str], name: str) -> str | None:
+    match = pattern.search(name)
+    return match[1] if match else None
+
+
+def _number(pattern: re.Pattern[str], name: str) -> int | None:
+    text = _found(pattern, name)
+    return int(text) or None if text else None
+
+
+def _type(text: str | None) -> DataType | None:
+    return _TYPES.get(text) if text else None
+
+
+def _filter_shape(name: str) -> Shape | None:
+    match = _FILTER.search(name)
+    return (int(match["r"]), int(match["s"])) if match else None
+
+
+def _cutlass3(name: str, match: re.Match[str]) -> Tactic:
+    """CUTLASS 3: `…tensorop_s128x128x16gemm_f16_f16_f32_f16_f16_128x128x64_0_tnn_align8_1sm`."""
+    types = _CUTLASS3_TYPES.search(name)
+    tile = _CUTLASS3_TILE.search(name)
+    operand = types["a"] if types else None
+    operand_type = _type(operand) or (DataType.FP4 if operand and operand.endswith("xf4") else None)
+    return Tactic(
+        name,
+        "cutlass",
+        architecture=int(match["sm"]),
+        tensor_cores=match["unit"] == "tensorop",
+        input_type=operand_type,
+        compute_type=operand_type,
+        accumulate_type=_type(types["acc"]) if types else _ACCUMULATORS.get(match["acc"]),
+        output_type=_type(types["d"]) if types else None,
+        tile=_shape(tile[1]) if tile else None,
+        stages=int(tile["stages"]) or None if tile and tile["stages"] else None,
+        instruction=_shape(match["mma"]),
+        filter_shape=_filter_shape(name),
+        alignment=_number(_ALIGN, name),
+        epilogue=_found(_BIAS_EPILOGUE, name),
+        is_sparse=match["flavour"] == "sp",
+    )
+
+
+def _cutlass2(name: str, match: re.Match[str]) -> Tactic:
+    """CUTLASS 2: `cutlass_80_tensorop_f16_s16816gemm_relu_f16_256x128_32x3_tn_align8`."""
+    mma, tile = _CUTLASS2_MMA.search(name), _CUTLASS2_TILE.search(name)
+    first = re.match(rf"cutlass_(?:\d+_)?[a-z]+_({_TYPE})_", name)
+    operand = _type(first[1]) if first else None
+    accumulator = _ACCUMULATORS.get(mma["acc"]) if mma else None
+    return Tactic(
+        name,
+        "cutlass",
+        architecture=int(match["sm"]) if match["sm"] else None,
+        tensor_cores=match["unit"] != "simt",
+        input_type=operand,
+        compute_type=operand,
+        accumulate_type=accumulator,
+        output_type=operand,
+        tile=(int(tile["m"]), int(tile["n"]), int(tile["k"])) if tile else None,
+        stages=int(tile["stages"]) if tile else None,
+        instruction=_INSTRUCTIONS.get(mma["mma"]) if mma else None,
+        alignment=_number(_ALIGN, name),
+        epilogue=_found(_BIAS_EPILOGUE, name),
+        is_sparse=match["unit"] == "sptensorop",
+    )
+
+
+def _trt_cutlass(name: str, match: re.Match[str]) -> Tactic:
+    """TensorRT's own CUTLASS kernels: `…_hmma_fprop_f16f16f32_…`: A, B, accumulator."""
+    types = _TRT_CUTLASS_TYPES.search(name)
+    operand = _type(types["a"]) if types else None
+    return Tactic(
+        name,
+        "cutlass",
+        architecture=_GENERATIONS.get(match["generation"]),
+        tensor_cores=match["unit"] != "ffma",
+        input_type=operand,
+        compute_type=operand,
+        accumulate_type=_type(types["acc"]) if types else None,
+        output_type=operand,
+    )
+
+
+def _xmma(name: str, match: re.Match[str]) -> Tactic:
+    """xmma, TensorRT's main library: `_AC_BAcc_Epilogue_`: A and output; arithmetic and accumulator; epilogue."""
+    if "_xmma_pooling" in name:
+        return _xmma_pooling(name, match)
+    types = _XMMA_TYPES.search(name)
+    on, off = _XMMA_ON.search(name), _XMMA_OFF.search(name)
+    is_gemv = "cublas_gemvx" in name
+    arithmetic = _type(types["b"]) if types else None
+    accumulator = _type(types["acc"]) if types else None
+    if types is None and "_fp32_" in name and "Accfloat" in name:
+        arithmetic = accumulator = DataType.FP32
+    elif types and types["acc"] is None:
+        # `i8f32_f32_f32`, `f16f16_f32_f32`: only the accumulator is named.
+        arithmetic, accumulator = _type(types["a"]), arithmetic
+    return Tactic(
+        name,
+        "cublas" if is_gemv else "xmma",
+        architecture=int(match["sm"]),
+        tensor_cores=True if on else False if off else None,
+        input_type=_type(types["a"]) if types else None,
+        compute_type=arithmetic,
+        accumulate_type=accumulator,
+        output_type=_type(types["c"]) if types else None,
+        tile=_shape(_found(_TILE, name)),
+        stages=_number(_STAGES, name),
+        warps=_shape(_found(_WARPS, name)),
+        instruction=_shape(_found(_INSTRUCTION, name)),
+        filter_shape=_filter_shape(name),
+        alignment=_number(_ALIGN, name),
+        epilogue=_found(_BIAS_EPILOGUE, name),
+        is_sparse="_sptensor" in name or "_sparse_" in name,
+    )
+
+
+def _xmma_pooling(name: str, match: re.Match[str]) -> Tactic:
+    """`FP16FP32NHWC`: type in memory, type of the arithmetic. Pooling has nothing for tensor cores to do."""
+    types = _POOLING_TYPES.search(name)
+    stored = parse_data_type(types["stored"]) if types else None
+    arithmetic = parse_data_type(types["math"]) if types and types["math"] else stored
+    return Tactic(
+        name,
+        "xmma",
+        architecture=int(match["sm"]),
+        input_type=stored,
+        compute_type=arithmetic,
+        output_type=stored,
+    )
+
+
+def _hand_written(name: str, match: re.Match[str]) -> Tactic:
+    """Hand-written cuDNN and cuBLAS kernels: output type, letter of the arithmetic, digits of the matrix instruction."""
+    letter, digits = match["letter"], match["digits"]
+    stages = _HAND_STAGES.search(name)
+    arithmetic = {"h": DataType.FP16, "s": DataType.FP32, "i": DataType.INT8, "d": DataType.FP64}.get(letter)
+    operand = _HAND_TYPES.get(match["input"]) if match["input"] else arithmetic
+    tile = _shape(match["tile"])
+    return Tactic(
+        name,
+        "cublas" if match["library"] == "gemm" else "cudnn",
+        architecture=_GENERATIONS[match["generation"]],
+        tensor_cores=bool(digits),
+        input_type=operand,
+        compute_type=arithmetic,
+        accumulate_type=_ACCUMULATORS.get(letter),
+        output_type=_HAND_TYPES.get(match["out"]) if match["out"] else operand,
+        tile=(*tile, int(stages["k"])) if tile and stages else tile,
+        stages=int(stages["stages"]) if stages else None,
+        instruction=_INSTRUCTIONS.get(digits),
+        epilogue=_found(_CUDNN_SUFFIX, name),
+        is_winograd=match["winograd"] is not None,
+    )
+
+
+def _attention(name: str, _: re.Match[str]) -> Tactic:
+    """Fused attention runs its two products on tensor cores in every release that has it; the name does not say so."""
+    return Tactic(name, "myelin", tensor_cores=True)
+
+
+def _generated(name: str, match: re.Match[str]) -> Tactic:
+    return Tactic(name, "myelin", operators=tuple(_OPERATOR.findall(match["operators"])))
+
+
+def _tensor_core_library(name: str, match: re.Match[str]) -> Tactic:
+    """cuBLASLt's `nvjet` and TensorRT's newest convolutions exist for tensor cores only."""
+    sm = match.groupdict().get("sm")
+    return Tactic(name, "cublas", architecture=int(sm) if sm else None, tensor_cores=True)
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], ...] = (
+    (_CUTLASS3, _cutlass3),
+    (_CUTLASS2, _cutlass2),
+    (_TRT_CUTLASS, _trt_cutlass),
+    (re.compile(r"(?:sm(?P<sm>\d+)_)?nvjet_|sm(?P<arch>\d+)_xmma_fprop_avdt_dense"), _tensor_core_library),
+    (_XMMA, _xmma),
+    (_HAND, _hand_written),
+    (re.compile(r"_+gemm_mha_v\d|.*fmha|.*flash_?att", re.IGNORECASE), _attention),
+    (_GENERATED, _generated),
+    (
+        re.compile(r"sm(?P<sm>\d+)_conv_act_pool"),
+        lambda name, match: Tactic(name, "myelin", int(match["sm"])),
+    ),
+)

@@ -1,0 +1,153 @@
+"""The direction of imports, and what may be loaded when."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers import chain, write_graph, write_profile
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "trex_tui"
+UI = ("trex_tui.app", "trex_tui.screens", "trex_tui.widgets", "textual")
+# What a package must not import, at the top of a module or anywhere in it.
+FORBIDDEN = {
+    "artifacts": (
+        *UI,
+        "trex_tui.engine",
+        "trex_tui.analysis",
+        "trex_tui.lint",
+        "trex_tui.reports",
+        "trex_tui.cli",
+    ),
+    "engine": (*UI, "trex_tui.analysis", "trex_tui.lint", "trex_tui.reports", "trex_tui.cli"),
+    "analysis": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli"),
+    "lint": (*UI, "trex_tui.reports", "trex_tui.cli"),
+    "reports": (*UI, "trex_tui.cli"),
+    "capture": (
+        *UI,
+        "trex_tui.engine",
+        "trex_tui.analysis",
+        "trex_tui.lint",
+        "trex_tui.reports",
+        "trex_tui.cli",
+    ),
+    "screens": ("trex_tui.cli",),
+    "widgets": ("trex_tui.cli",),
+}
+MOST_LINES = 420
+
+
+def modules(folder: Path = PACKAGE) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Every module that a file imports, inside functions too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_below(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_arrows_point_downwards(package: str) -> None:
+    wrong = [
+        (str(path.relative_to(PACKAGE)), module)
+        for path in modules(PACKAGE / package)
+        for module in imports_of(path)
+        if any(is_below(module, one) for one in FORBIDDEN[package])
+    ]
+    assert wrong == []
+
+
+def test_the_check_sees_the_modules() -> None:
+    assert PACKAGE / "artifacts" / "discover.py" in modules(PACKAGE / "artifacts")
+    assert "trex_tui.app.run_app" in set(imports_of(PACKAGE / "cli.py"))
+
+
+def test_artifacts_import_the_standard_library_only() -> None:
+    known = sys.stdlib_module_names
+    wrong = [
+        (path.name, module)
+        for path in modules(PACKAGE / "artifacts")
+        for module in imports_of(path)
+        if module.split(".")[0] not in known
+        and not module.startswith(("trex_tui.artifacts", "trex_tui.errors"))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("module", ["text.py", "errors.py"])
+def test_the_base_imports_nothing_of_the_house(module: str) -> None:
+    assert [one for one in imports_of(PACKAGE / module) if one.startswith("trex_tui")] == []
+
+
+def test_files_tell_one_story() -> None:
+    long = {
+        str(path.relative_to(PACKAGE)): count
+        for path in modules()
+        if (count := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
+    }
+    assert long == {}
+
+
+HEAVY = ("pandas", "networkx", "textual", "rich", "numpy")
+
+
+def loaded_by(code: str, *arguments: str) -> list[str]:
+    """Heavy modules in `sys.modules` after running `code` in an interpreter of its own."""
+    report = f"import sys as s; print(*sorted(m for m in {HEAVY!r} if m in s.modules), file=s.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}", *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stderr.split()
+
+
+@pytest.fixture
+def small_set(tmp_path: Path) -> Path:
+    write_graph(tmp_path / "a.graph.json", chain("one", "two"), ["t0", "t2"])
+    write_profile(tmp_path / "a.profile.json", [("one", 1.0), ("two", 2.0)])
+    return tmp_path
+
+
+RUN = "import sys; from trex_tui.cli import main; assert main(sys.argv[1:]) == 0"
+
+
+def test_import_loads_nothing_heavy() -> None:
+    assert loaded_by("import trex_tui") == []
+    assert loaded_by("import trex_tui; trex_tui.load_engine, trex_tui.ArtifactError") == []
+
+
+def test_version_loads_nothing_heavy() -> None:
+    assert loaded_by(RUN, "--version") == []
+
+
+@pytest.mark.parametrize(
+    "command", [["summary", "--json"], ["layers", "--format", "json"], ["layers", "--format", "csv"]]
+)
+def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str]) -> None:
+    assert loaded_by(RUN, *command, str(small_set)) == []
+
+
+@pytest.mark.parametrize("command", ["summary", "layers"])
+def test_text_for_people_loads_rich_alone(small_set: Path, command: str) -> None:
+    assert loaded_by(RUN, command, str(small_set)) == ["rich"]
+
+
+def test_frame_and_graph_load_their_library_when_asked(small_set: Path) -> None:
+    load = "import sys, trex_tui; engine = trex_tui.load_engine(sys.argv[1])"
+    assert loaded_by(f"{load}; engine.links, engine.latency_sum_ms", str(small_set)) == []
+    assert "pandas" in loaded_by(f"{load}; engine.frame", str(small_set))
+    assert "networkx" in loaded_by(f"{load}; engine.graph", str(small_set))

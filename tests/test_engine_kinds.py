@@ -1,0 +1,144 @@
+"""What a layer does, whatever it is called."""
+
+from __future__ import annotations
+
+import pytest
+
+from trex_tui.engine import DataType, LayerKind
+from trex_tui.engine.kinds import classify, classify_name
+
+# Every LayerType known from real engines and from NVIDIA's tools, TensorRT 8.2 to 11.
+LAYER_TYPES = {
+    "Reformat": "reformat",
+    "CaskConvolution": "convolution",
+    "CaskGemmConvolution": "convolution",
+    "CaskFlattenConvolution": "convolution",
+    "CudaDepthwiseConvolution": "convolution",
+    "FusedConvActConvolution": "convolution",
+    "CublasConvolution": "convolution",
+    "CudnnConvolution": "convolution",
+    "CaskPooling": "pooling",
+    "TiledPooling": "pooling",
+    "CudaPooling": "pooling",
+    "CudnnPooling": "pooling",
+    "CudaSoftMax": "softmax",
+    "NoOp": "noop",
+    "Scale": "scale",
+    "Shuffle": "shuffle",
+    "Slice": "slice",
+    "Padding": "slice",
+    "CaskDeconvolutionV2": "convolution",
+    "LogSoftmaxTopK": "softmax",
+    "PointWiseV2": "pointwise",
+    "TrainStation": "sync",
+    "PluginV2": "plugin",
+    "PluginV3": "plugin",
+    "PluginV2DynamicExt": "plugin",
+    "Myelin": "myelin",
+    "kgen": "myelin",
+    "gemm": "gemm",
+    "shape_call": "shape",
+    "signal": "sync",
+    "wait": "sync",
+    "reshape": "shuffle",
+    "copy": "shuffle",
+    "kgen_mha": "attention",
+    "correlation": "convolution",
+    "fusion": "fused",
+    "conv": "convolution",
+    "DLA": "fused",
+    "Constant": "constant",
+    "MatrixMultiply": "gemm",
+    "Reduce": "reduction",
+    "TopK": "reduction",
+    "ElementWise": "pointwise",
+    "Resize": "resize",
+    "Concatenation": "concat",
+    "Gather": "slice",
+    "Quantize": "quantize",
+    "Dequantize": "quantize",
+    "Cast": "reformat",
+    "Normalization": "reduction",
+}
+
+
+@pytest.mark.parametrize(("layer_type", "kind"), LAYER_TYPES.items())
+def test_layer_types(layer_type: str, kind: str) -> None:
+    assert classify(layer_type, None, "some name") == kind
+    assert classify(layer_type.upper(), None, "some name") == kind or layer_type == "kgen"
+
+
+@pytest.mark.parametrize(
+    ("layer_type", "parameter_type", "kind"),
+    [
+        ("CaskConvolution", "Convolution", "convolution"),
+        ("Myelin", "Convolution", "convolution"),
+        ("NoOp", "Shuffle", "noop"),
+        ("CaskConvolution", "ConvActPool", "convolution"),
+        ("PluginV2", "EfficientNMS_TRT", "plugin"),
+        ("Whatever", "Pooling", "pooling"),
+        ("CudnnSomething", "Unheard", "other"),
+    ],
+)
+def test_layer_and_parameter_types(layer_type: str, parameter_type: str, kind: str) -> None:
+    assert classify(layer_type, parameter_type, "x") == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("__myl_AddMulCast_myl8_464", "pointwise"),
+        ("__myl_MaxrSubExpSumDivMul_myl1_2", "softmax"),
+        ("__myl_MulSum_myl4_1", "reduction"),
+        ("__myl_FcAdd_myl1_7", "gemm"),
+        ("__myl_Res_myl9_1", "shuffle"),
+        ("__myl_Slic_myl1_1", "slice"),
+        ("__myl_ReshConc_myl1_1", "concat"),
+        ("__myl_Cast_myl1_1", "reformat"),
+        ("__myl_Resi_myl0_1", "resize"),
+        ("_gemm_mha_v2_myl0_14", "attention"),
+        ("opaque", "myelin"),
+    ],
+)
+def test_generated_kernels(name: str, kind: str) -> None:
+    assert classify("kgen", None, name) == kind
+    assert classify("kgen", None, "x", f"{name}_0x1234") == (kind if name != "opaque" else "myelin")
+
+
+def test_quantization_that_runs_as_something_else() -> None:
+    to_int8 = {"input_types": [DataType.FP16], "output_types": [DataType.INT8]}
+    from_int8 = {"input_types": [DataType.INT8], "output_types": [DataType.FP16]}
+    assert classify("Reformat", "Reformat", "x", origin="QDQ") is LayerKind.QUANTIZE
+    assert classify("Reformat", "Reformat", "x", origin="REFORMAT", **to_int8) is LayerKind.REFORMAT
+    assert classify("Scale", "Scale", "x", **to_int8) is LayerKind.QUANTIZE
+    assert classify("Scale", "Scale", "x", **from_int8) is LayerKind.QUANTIZE
+    assert classify("kgen", None, "__myl_MulRounClipCast_myl0_1", **to_int8) is LayerKind.QUANTIZE
+    assert classify("kgen", None, "__myl_MulRounClipCast_myl0_1") is LayerKind.POINTWISE
+    assert classify("kgen", None, "__myl_FcMul_myl0_1", **from_int8) is LayerKind.GEMM
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("/features/features.0/Conv + /features/features.1/Relu", "convolution"),
+        ("Conv_0 + Add_1", "convolution"),
+        ("/classifier/MatMul", "gemm"),
+        ("MaxPool_2", "pooling"),
+        ("PWN(Clip_16)", "pointwise"),
+        ("PWN(PWN(/a/Sigmoid), /a/Mul)", "pointwise"),
+        ("Reformatting CopyNode for Input Tensor 0 to Conv_0", "reformat"),
+        ("{ForeignNode[a...b]}", "myelin"),
+        ("(Unnamed Layer* 12) [Shuffle]", "shuffle"),
+        ("(Unnamed Layer* 12) [Whatever]", "other"),
+        ("dummy_shape_call__mye622_0_myl9_0", "shape"),
+        ("something", "other"),
+        ("", "other"),
+    ],
+)
+def test_names_alone(name: str, kind: str) -> None:
+    assert classify(None, None, name) == classify_name(name) == kind
+
+
+def test_which_kinds_work() -> None:
+    idle = {one.value for one in LayerKind if not one.is_work}
+    assert idle == {"constant", "noop", "sync", "shape"}
