@@ -31,6 +31,11 @@ def module_path(layer: Layer) -> tuple[str, ...]:
     return _path_and_operator(layer.onnx_nodes[0] if layer.onnx_nodes else layer.name)[0]
 
 
+def module_of_name(name: str) -> tuple[str, ...]:
+    """The modules that an ONNX node lies in, by its name, outermost first."""
+    return _path_and_operator(name)[0]
+
+
 @lru_cache(maxsize=65536)
 def _path_and_operator(name: str) -> tuple[tuple[str, ...], str]:
     """The modules that the first of the names in `name` lies in, and what remains of it."""

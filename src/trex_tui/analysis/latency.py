@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from trex_tui.analysis.robust import median_of_sorted, percentile
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.metadata import LatencySummary
 from trex_tui.artifacts.timing import Timing
@@ -17,7 +18,7 @@ DEFAULT_WARMUP_MS = 200.0
 
 PERCENTILES = (90.0, 95.0, 99.0)
 
-_WARMUP = re.compile(r"\(\+ ([\d.]+)\s*ms warm up\)")
+_WARMUP = re.compile(r"\(\+ (\d+(?:\.\d+)?)\s*ms warm up\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +46,20 @@ def end_to_end(engine: Engine) -> EndToEnd | None:
     if printed is not None:
         source = f"{ArtifactKind.PROFILE_METADATA.value}: performance_summary"
         return EndToEnd(printed, engine.metadata.throughput_qps, source)
-    if engine.timing is None:
+    if engine.timing is None or not engine.timing.latency_ms:
         return None
-    rows, skipped = without_warmup(engine.timing, _warmup_ms(engine))
+    rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
     values = sorted(
         value for value in (engine.timing.latency_ms[row] for row in rows) if not math.isnan(value)
     )
     if not values:
         return None
     source = f"{ArtifactKind.TIMING.value}: latencyMs of {len(values)} queries"
-    return EndToEnd(summarize(values), _throughput(engine.timing, rows), source, len(values), skipped)
+    return EndToEnd(summarize(values), throughput_qps(engine.timing, rows), source, len(values), skipped)
 
 
-def _warmup_ms(engine: Engine) -> float:
+def warmup_ms(engine: Engine) -> float:
+    """Length of the warm-up of the timing run as the inference options state it, else trtexec's default."""
     match = _WARMUP.search(str(engine.metadata.inference_options.get("Duration", "")))
     return float(match[1]) if match else DEFAULT_WARMUP_MS
 
@@ -78,24 +80,21 @@ def without_warmup(timing: Timing, warmup_ms: float) -> tuple[range, int]:
 
 
 def summarize(ordered: Sequence[float]) -> LatencySummary:
-    """Summary of sorted values, with trtexec's own definitions of median and percentile.
+    """Summary of sorted values, with trtexec's own definitions of median and percentile (`robust.percentile`)."""
+    percentiles = {one: percentile(ordered, one) for one in PERCENTILES}
+    mean = math.fsum(ordered) / len(ordered)
+    return LatencySummary(ordered[0], ordered[-1], mean, median_of_sorted(ordered), percentiles)
 
-    The percentile p of n values is the one at index `n - 1 - int(n * (1 - p/100))` (sampleReporting.cpp, `findPercentile`).
+
+def throughput_qps(timing: Timing, rows: range) -> float | None:
+    """Queries over the time from the first start to the last end; None without stamps.
+
+    trtexec's own walltime: from the first `startH2dMs` after the warm-up to the last `endD2hMs` (sampleReporting.cpp).
     """
-    count = len(ordered)
-    middle = count // 2
-    median = ordered[middle] if count % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-    percentiles = {
-        percentile: ordered[max(count - 1 - int(count * (1 - percentile / 100)), 0)]
-        for percentile in PERCENTILES
-    }
-    return LatencySummary(ordered[0], ordered[-1], math.fsum(ordered) / count, median, percentiles)
-
-
-def _throughput(timing: Timing, rows: range) -> float | None:
-    """Queries over the time from the first start to the last end; None without stamps."""
     starts, ends = timing.columns.get("startH2dMs"), timing.columns.get("endD2hMs")
     if not starts or not ends or not rows:
         return None
-    span_ms = max(ends[row] for row in rows) - starts[rows[0]]
+    first = next((start for start in starts[rows.start : rows.stop] if start == start), math.nan)
+    last = max((end for end in ends[rows.start : rows.stop] if end == end), default=math.nan)
+    span_ms = last - first
     return 1000.0 * len(rows) / span_ms if span_ms > 0 else None

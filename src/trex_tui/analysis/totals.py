@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -56,7 +57,7 @@ def _total(engine: Engine, key: str, layers: list[Layer]) -> Total:
 def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
     """Sum of the known times; None if no layer has one."""
     known = [layer.latency_ms for layer in layers if layer.latency_ms is not None]
-    return sum(known) if known else None
+    return math.fsum(known) if known else None
 
 
 def total_by_kind(engine: Engine) -> list[Total]:

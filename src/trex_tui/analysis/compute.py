@@ -1,0 +1,242 @@
+"""How much a layer computes: multiply-accumulates, and the M, N, K of its matrix product.
+
+Convolutions are taken as the implicit GEMM they run as: M output positions times N output channels, each a sum over K
+weights, so that M·N·K are the MACs, for grouped and depthwise convolutions too. (trex leaves the groups out of K, and its
+MACs fail for anything but four dimensions.) Where the file does not tell enough, the answer is a reason, never a guess.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine.tactics import parse_tactic
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """What a layer multiplies.
+
+    Attributes:
+        macs: Multiply-accumulates of one execution; two floating-point operations each. None if it cannot be told.
+        m, n, k: Extents of the (implicit) matrix product.
+        batch: Independent products of that size: `macs == batch * m * n * k`, twice that for attention.
+        reason: Why `macs` is None; empty if it is known, and for layers that multiply nothing worth counting.
+    """
+
+    macs: int | None = None
+    m: int | None = None
+    n: int | None = None
+    k: int | None = None
+    batch: int | None = None
+    reason: str = ""
+
+    @property
+    def flops(self) -> int | None:
+        """Floating-point (or integer) operations: a MAC is two."""
+        return None if self.macs is None else 2 * self.macs
+
+
+NOTHING = Compute()
+"""Of layers that compute no product: their work is moving bytes."""
+
+
+def compute_of(layer: Layer) -> Compute:
+    """The product of a layer: of convolutions, GEMMs and attention; `NOTHING` for every other kind."""
+    reader = _READERS.get(layer.kind)
+    if reader is None:
+        return NOTHING
+    if layer.layer_type is None:
+        return Compute(reason="only the layer's name is known")
+    if not layer.inputs or not layer.outputs:
+        return Compute(reason="the layer lists no input or no output")
+    if any(tensor.volume is None for tensor in (layer.inputs[0], layer.outputs[0])):
+        return Compute(reason="a dimension is dynamic; export the layer information in the profile run")
+    return reader(layer)
+
+
+def _product(m: int, n: int, k: int, batch: int = 1) -> Compute:
+    return Compute(batch * m * n * k, m, n, k, batch)
+
+
+# Convolutions
+
+
+def _convolution(layer: Layer) -> Compute:
+    kernel = _extents(layer, "Kernel") or _extents(layer, "ConvKernel") or _kernel_of_weights(layer)
+    if kernel is None:
+        kernel = _kernel_of_tactic(layer)
+    if kernel is None:
+        return Compute(reason="the file does not list the kernel's size, as for Myelin convolutions")
+    source, target = layer.inputs[0].shape, layer.outputs[0].shape
+    rank = len(kernel) + 2
+    if len(source) < rank or len(target) < 2:
+        return Compute(reason=f"shapes {source} and {target} do not fit a kernel of {len(kernel)} dimensions")
+    groups = _count(layer, "Groups") or _count(layer, "ConvGroups") or 1
+    channels, maps = source[1], _count(layer, "OutMaps") or _count(layer, "ConvOutMaps") or target[1]
+    if channels % groups or maps % groups:
+        return Compute(
+            reason=f"{channels} input and {maps} output channels do not divide into {groups} groups"
+        )
+    if _is_transposed(layer):
+        # Every input position contributes a whole kernel to the output.
+        return _product(source[0] * math.prod(source[2:]), maps // groups * math.prod(kernel), channels)
+    positions = _convolved(layer, source[2:], kernel) or target[2:]
+    return _product(source[0] * math.prod(positions), maps, channels // groups * math.prod(kernel))
+
+
+def _is_transposed(layer: Layer) -> bool:
+    return "deconv" in f"{layer.layer_type} {layer.parameter_type}".lower()
+
+
+def _convolved(layer: Layer, source: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...] | None:
+    """Output positions of the convolution in a fused conv-activation-pool layer, whose own output is pooled; else None."""
+    strides, before, after = (
+        _extents(layer, f"Conv{key}") for key in ("Stride", "PrePadding", "PostPadding")
+    )
+    if not strides or not before or not after:
+        return None
+    dilations = _extents(layer, "ConvDilation") or (1,) * len(kernel)
+    parts = zip(source, kernel, strides, before, after, dilations, strict=False)
+    return tuple(
+        (size + pre + post - dil * (k - 1) - 1) // step + 1 for size, k, step, pre, post, dil in parts
+    )
+
+
+def _kernel_of_weights(layer: Layer) -> tuple[int, ...] | None:
+    """Spatial extents of a filter that stands among the inputs: `[K, C/g, R, S]`."""
+    rank = len(layer.outputs[0].shape)
+    for tensor in layer.inputs[1:]:
+        shape = tensor.shape
+        if rank >= 3 and len(shape) == rank and shape[0] == layer.outputs[0].shape[1] and min(shape) > 0:
+            return shape[2:]
+    return None
+
+
+def _kernel_of_tactic(layer: Layer) -> tuple[int, ...] | None:
+    """Kernels specialised for a filter say so: `t1r3s3`. Only for two spatial dimensions."""
+    tactic = parse_tactic(layer.tactic)
+    if tactic is None or tactic.filter_shape is None or len(layer.outputs[0].shape) != 4:
+        return None
+    return tactic.filter_shape
+
+
+def _extents(layer: Layer, key: str) -> tuple[int, ...] | None:
+    value = layer.attributes.get(key)
+    if isinstance(value, list) and value and all(type(one) is int and one >= 0 for one in value):
+        return tuple(value)
+    return None
+
+
+def _count(layer: Layer, key: str) -> int | None:
+    value: Any = layer.attributes.get(key)
+    return value if type(value) is int and value > 0 else None
+
+
+# Matrix products
+
+
+def _gemm(layer: Layer) -> Compute:
+    operands = [tensor for tensor in layer.inputs if len(tensor.shape) >= 2 and tensor.volume]
+    weights = [tensor for tensor in operands if tensor.name in layer.constant_inputs]
+    weights.sort(key=lambda tensor: -(tensor.volume or 0))
+    activations = [tensor for tensor in operands if tensor.name not in layer.constant_inputs]
+    result = layer.outputs[0]
+    if not activations:
+        return Compute(reason="no input is a matrix")
+    listed = layer.attributes.get("Weights")
+    if isinstance(listed, dict) and type(listed.get("Count")) is int and listed["Count"] > 0:
+        return _by_weights(activations[0], result, listed["Count"])
+    for matrix in weights:
+        found = _by_weights(activations[0], result, matrix.volume or 0)
+        if found.macs is not None:
+            return found
+    if len(activations) > 1:
+        found = _batched(activations[0], activations[1], result)
+        if found.macs is not None:
+            return found
+        # What has the shape of the result is added to it behind the product.
+        activations = [one for one in activations if one.shape != result.shape] or activations[:1]
+        if len(activations) > 1:
+            return Compute(reason="several inputs, and the shapes do not tell which are multiplied")
+    return _with_hidden_weights(activations[0], result)
+
+
+def _by_weights(activation: Tensor, result: Tensor, weights: int) -> Compute:
+    """One activation times a matrix of known volume: leading dimensions fold into M.
+
+    With M rows, M·K is the activation, K·N the matrix and M·N the result, so M² = activation · result / weights.
+    """
+    volume, out = activation.volume or 0, result.volume or 0
+    squared, rest = divmod(volume * out, weights) if weights else (0, 1)
+    m = math.isqrt(squared)
+    if rest or m == 0 or m * m != squared or volume % m or out % m:
+        return Compute(reason="the shapes of operands and result do not belong to one matrix product")
+    return _product(m, out // m, volume // m)
+
+
+def _batched(first: Tensor, second: Tensor, result: Tensor) -> Compute:
+    """Two activations: the last two dimensions of the result are M and N, what is before them is the batch."""
+    if len(result.shape) < 2:
+        return Compute(reason="the result is no matrix")
+    m, n = result.shape[-2:]
+    batch = math.prod(result.shape[:-2])
+    for k in dict.fromkeys((first.shape[-1], first.shape[-2])):
+        rows = m * k if k else 0
+        # An operand may be shared by the whole batch.
+        if rows and first.volume in (batch * rows, rows) and second.volume in (batch * k * n, k * n):
+            return _product(m, n, k, batch)
+    return Compute(reason="the shapes of operands and result do not belong to one matrix product")
+
+
+def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
+    """One activation times a matrix that the file does not list.
+
+    Where the rows of the activation are rows of the result, K is its last dimension; where its last dimension is, it was
+    transposed, and K is the one before.
+    """
+    source, target = activation.shape, result.shape
+    volume, out = activation.volume or 0, result.volume or 0
+    if math.prod(source[:-1]) == math.prod(target[:-1]) or source[-2] == target[-2:][0]:
+        k = source[-1]
+    elif source[-1] == target[-2:][0]:
+        k = source[-2]
+    else:
+        return Compute(reason="the weights are not listed, and the shapes do not tell their size")
+    m = volume // k if k else 0
+    if not m or out % m:
+        return Compute(reason="the weights are not listed, and the shapes do not tell their size")
+    return _product(m, out // m, k)
+
+
+# Attention
+
+
+def _attention(layer: Layer) -> Compute:
+    """Fused attention with Q `[…, Sq, D]`, K and V `[…, Sk, D]` (K may be transposed): two products of batch·Sq·Sk·D.
+
+    M, N, K are those of the first product, Q times K transposed. The softmax between is not counted.
+    """
+    matrices = [tensor for tensor in layer.inputs if len(tensor.shape) >= 3 and tensor.volume]
+    if len(matrices) < 3:
+        return Compute(reason="Q, K and V are not all listed")
+    query, key, out = matrices[0], matrices[1], layer.outputs[0].volume or 0
+    rows, depth = query.shape[-2:]
+    batch = math.prod(query.shape[:-2])
+    keys, rest = divmod(key.volume or 0, batch * depth)
+    width, rest_out = divmod(out, batch * rows)
+    # A mask may stand between K and V.
+    if rest or rest_out or not any(one.volume == batch * keys * width for one in matrices[2:]):
+        return Compute(reason="the shapes of Q, K and V do not belong together")
+    return Compute(batch * rows * keys * (depth + width), rows, keys, depth, batch)
+
+
+_READERS = {
+    LayerKind.CONVOLUTION: _convolution,
+    LayerKind.GEMM: _gemm,
+    LayerKind.ATTENTION: _attention,
+}

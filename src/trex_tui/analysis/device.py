@@ -1,0 +1,318 @@
+"""The device an engine ran on: what its files state, what that makes possible, and what had to be assumed.
+
+Peaks follow two formulas::
+
+    operations per second = 2 × (MACs per SM and clock) × SMs × clock × tensor factor
+    bytes per second      = 2 × memory clock × bus width ÷ 8        (graphics cards; integrated GPUs are looked up)
+
+The rates, and corrections for devices whose drivers report something else, are facts of the package
+(`trex_tui.data`). Where an input is missing or implausible there is no peak, only the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from trex_tui.analysis.device_overrides import (
+    DeviceOverrides,
+    load_overrides,
+    overrides_for,
+    overrides_from_options,
+)
+from trex_tui.analysis.device_peaks import Peak, peak_of_kernel, peak_ops, peaks_of
+from trex_tui.analysis.device_reading import Reported, reported_device
+from trex_tui.artifacts.metadata import Metadata
+from trex_tui.data import READ, Architecture, Correction, Source, gpu_peaks, short_name
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
+from trex_tui.text import format_bytes
+
+__all__ = [
+    "UNKNOWN_DEVICE",
+    "DeviceModel",
+    "DeviceOverrides",
+    "Peak",
+    "device_of",
+    "device_of_metadata",
+    "load_overrides",
+    "overrides_for",
+    "overrides_from_options",
+    "peak_of_kernel",
+    "peak_ops",
+    "peaks_of",
+]
+
+UNKNOWN_DEVICE = "device unknown: no file of the engine states it"
+
+CLOCK_ASSUMPTION = "the SMs run at the highest clock that the driver reports; under load they may run slower"
+
+_PLAUSIBLE_BANDWIDTH = (5e9, 2e13)  # bytes per second, from a Tegra to twice a B200
+_NOUNS = {
+    "compute_capability": "compute capability",
+    "sms": "number of SMs",
+    "clock_ghz": "clock of the SMs",
+    "memory_bus_bits": "memory bus width",
+    "memory_clock_ghz": "memory clock",
+    "memory_bytes": "memory size",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceModel:
+    """A GPU, as far as files, the package's facts and the user tell it. None is unknown.
+
+    Attributes:
+        name: As the driver reports it.
+        compute_capability: `8.6`.
+        sms: Streaming multiprocessors.
+        clock_ghz: Clock of the SMs.
+        memory_bus_bits: Width of the memory bus as reported.
+        memory_clock_ghz: Memory clock as reported; half of the data rate on graphics cards.
+        memory_bytes: Size of the memory.
+        peak_bandwidth_bytes_per_s: Of the device memory.
+        tensor_factor: What tensor-core peaks are multiplied with, beside SMs and clock: 1, less where the tensor cores run at
+            a lower clock or the product is limited, 0 for chips without any.
+        stated_peaks: Operations per second by precision, as the user states them.
+        stated_in: Where the user states them.
+        architecture: Its rates; None if the package has none for this compute capability.
+        origins: Attribute -> where its value comes from.
+        missing: Attribute -> why it is None.
+        assumptions: Sentences about what was taken for granted.
+        overrides: Sentences about what replaced a reported value.
+    """
+
+    name: str | None = None
+    compute_capability: str | None = None
+    sms: int | None = None
+    clock_ghz: float | None = None
+    memory_bus_bits: int | None = None
+    memory_clock_ghz: float | None = None
+    memory_bytes: int | None = None
+    peak_bandwidth_bytes_per_s: float | None = None
+    tensor_factor: float = 1.0
+    stated_peaks: Mapping[DataType, float] = field(default_factory=dict)
+    stated_in: str = "stated"
+    architecture: Architecture | None = None
+    origins: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a file or the user says anything about it that a peak can be made of."""
+        return bool(
+            self.name or self.compute_capability or self.peak_bandwidth_bytes_per_s or self.stated_peaks
+        )
+
+    @property
+    def bandwidth_reason(self) -> str:
+        """Why there is no peak bandwidth; empty if there is one."""
+        if self.peak_bandwidth_bytes_per_s is not None:
+            return ""
+        return self.missing.get("peak_bandwidth_bytes_per_s", UNKNOWN_DEVICE)
+
+    @property
+    def compute_reason(self) -> str:
+        """Why there are no peaks for arithmetic; empty if nothing stands in the way."""
+        if self.name is None and self.compute_capability is None:
+            return UNKNOWN_DEVICE
+        if self.architecture is None:
+            unknown = self.missing.get("compute_capability", "not given")
+            return self.missing.get("architecture", f"compute capability unknown: {unknown}")
+        return "; ".join(
+            f"{_NOUNS[key]} unknown: {self.missing.get(key, 'not given')}"
+            for key, value in (("sms", self.sms), ("clock_ghz", self.clock_ghz))
+            if value is None
+        )
+
+    @property
+    def is_geforce(self) -> bool:
+        """Whether its FP32 accumulation may run at half rate, judged by the name."""
+        return self.name is not None and gpu_peaks().is_geforce(self.name)
+
+    def describe(self) -> list[str]:
+        """Everything about the device in sentences: values with their origin, what is missing, replaced and assumed."""
+        lines = [f"device: {self.name or 'unknown'}"]
+        if self.architecture:
+            lines[0] += f" ({self.architecture.name})"
+        shown: tuple[tuple[str, str | None], ...] = (
+            ("compute_capability", self.compute_capability),
+            ("sms", _shown(self.sms, "{:d}")),
+            ("clock_ghz", _shown(self.clock_ghz, "{:g} GHz")),
+            ("memory_bus_bits", _shown(self.memory_bus_bits, "{:d} bits")),
+            ("memory_clock_ghz", _shown(self.memory_clock_ghz, "{:g} GHz")),
+            ("memory_bytes", None if self.memory_bytes is None else format_bytes(self.memory_bytes)),
+        )
+        for key, value in shown:
+            if value is not None:
+                lines.append(f"{_NOUNS[key]}: {value} ({self.origins.get(key, 'given')})")
+            elif self.is_known and key in self.missing:
+                lines.append(f"{_NOUNS[key]} unknown: {self.missing[key]}")
+        if self.peak_bandwidth_bytes_per_s is None:
+            lines.append(f"peak bandwidth unknown: {self.bandwidth_reason}")
+        else:
+            origin = self.origins.get("peak_bandwidth_bytes_per_s", "given")
+            lines.append(f"peak bandwidth: {self.peak_bandwidth_bytes_per_s / 1e9:.1f} GB/s ({origin})")
+        return [*lines, *self.overrides, *(f"assumed: {one}" for one in self.assumptions)]
+
+
+def _shown(value: float | None, pattern: str) -> str | None:
+    return None if value is None else pattern.format(value)
+
+
+def device_of(engine: Engine, overrides: DeviceOverrides | None = None) -> DeviceModel:
+    """The device that an engine's files state, with what the user states instead: here, or when it was loaded."""
+    return device_of_metadata(engine.metadata, overrides or engine.stated_device)
+
+
+def device_of_metadata(metadata: Metadata, overrides: DeviceOverrides | None = None) -> DeviceModel:
+    """As `device_of`, from the metadata: trtexec's device section, and the old device dump for what that lacks."""
+    reported = reported_device(metadata)
+    return _Derivation(metadata.device_name, reported, overrides or DeviceOverrides()).model()
+
+
+class _Derivation:
+    """Makes a `DeviceModel`: what the user states wins over a correction, and that over what the driver reports."""
+
+    def __init__(self, name: str | None, reported: Reported, stated: DeviceOverrides) -> None:
+        self.name = name
+        self.reported = reported
+        self.stated = stated
+        self.facts = gpu_peaks()
+        self.origins = dict(reported.origins)
+        self.missing = dict(reported.missing)
+        self.assumptions: list[str] = []
+        self.overrides: list[str] = []
+
+    def model(self) -> DeviceModel:
+        capability = self.reported.compute_capability
+        architecture = self.facts.architectures.get(capability or "")
+        if capability and architecture is None:
+            self.missing["architecture"] = f"no rates are known for compute capability {capability}"
+        sms, clock_ghz, bandwidth = self._sms(), self._clock_ghz(), self._bandwidth()
+        factor = self._tensor_factor(architecture)
+        self.assumptions += [
+            note
+            for pattern, note in self.facts.cautions
+            if self.name and pattern.search(short_name(self.name))
+        ]
+        if architecture and architecture.note:
+            self.assumptions.append(architecture.note)
+        return DeviceModel(
+            name=self.name,
+            compute_capability=capability,
+            sms=sms,
+            clock_ghz=clock_ghz,
+            memory_bus_bits=self.reported.whole("memory_bus_bits"),
+            memory_clock_ghz=self.reported.numbers.get("memory_clock_ghz"),
+            memory_bytes=self.reported.whole("memory_bytes"),
+            peak_bandwidth_bytes_per_s=bandwidth,
+            tensor_factor=factor,
+            stated_peaks={one: peak * 1e12 for one, peak in self.stated.peak_tflops.items()},
+            stated_in=self.stated.source,
+            architecture=architecture,
+            origins=self.origins,
+            missing=self.missing,
+            assumptions=tuple(self.assumptions),
+            overrides=tuple(self.overrides),
+        )
+
+    def _correction(self, quantity: str) -> Correction | None:
+        if self.name is None:
+            return None
+        return self.facts.correction(quantity, short_name(self.name), self.reported.quantities)
+
+    def _replace(self, key: str, shown: str, reported: str | None, origin: str) -> None:
+        instead = f", not the reported {reported}" if reported else ""
+        self.overrides.append(f"{_NOUNS[key]}: {shown}{instead}; {origin}")
+        self.origins[key] = origin
+        self.missing.pop(key, None)
+
+    def _sms(self) -> int | None:
+        reported = self.reported.whole("sms")
+        if self.stated.sms is None:
+            return reported
+        self._replace("sms", str(self.stated.sms), _shown(reported, "{:d}"), self._stated)
+        return self.stated.sms
+
+    def _clock_ghz(self) -> float | None:
+        reported = self.reported.numbers.get("clock_ghz")
+        shown = _shown(reported, "{:g} GHz")
+        if self.stated.clock_ghz is not None:
+            self._replace("clock_ghz", f"{self.stated.clock_ghz:g} GHz", shown, self._stated)
+            return self.stated.clock_ghz
+        correction = self._correction("clock_ghz")
+        if correction:
+            self._replace("clock_ghz", f"{correction.value:g} GHz", shown, _grounds(correction))
+            return correction.value
+        if reported is not None:
+            self.assumptions.append(CLOCK_ASSUMPTION)
+        return reported
+
+    def _bandwidth(self) -> float | None:
+        key = "peak_bandwidth_bytes_per_s"
+        if self.stated.peak_bandwidth_gb_per_s is not None:
+            self.origins[key] = self._stated
+            return self.stated.peak_bandwidth_gb_per_s * 1e9
+        correction = self._correction("bandwidth_gb_per_s")
+        if correction:
+            self.origins[key] = _grounds(correction)
+            self.assumptions.append("the memory runs at its highest clock; lower power modes slow it down")
+            return correction.value * 1e9
+        bits, clock = (self.reported.numbers.get(one) for one in ("memory_bus_bits", "memory_clock_ghz"))
+        reason = self._why_no_bandwidth()
+        if not reason and bits is not None and clock is not None:
+            peak = 2 * clock * 1e9 * bits / 8
+            if _PLAUSIBLE_BANDWIDTH[0] <= peak <= _PLAUSIBLE_BANDWIDTH[1]:
+                self.origins[key] = f"2 × {clock:g} GHz × {bits:.0f} bits ÷ 8"
+                return peak
+            reason = f"2 × {clock:g} GHz × {bits:.0f} bits ÷ 8 = {peak / 1e9:.4g} GB/s cannot be"
+        self.missing[key] = reason
+        return None
+
+    def _why_no_bandwidth(self) -> str:
+        capability = self.reported.compute_capability
+        if self.name is None and capability is None:
+            return UNKNOWN_DEVICE
+        if self.reported.is_integrated or capability in self.facts.integrated:
+            return (
+                "the GPU shares the memory of its host, and memory clock and bus width that its driver"
+                " reports do not tell the bandwidth"
+            )
+        if capability is None:
+            return "without the compute capability a graphics card cannot be told from an integrated GPU"
+        return "; ".join(
+            f"{_NOUNS[key]} unknown: {self.missing[key]}"
+            for key in ("memory_clock_ghz", "memory_bus_bits")
+            if key in self.missing
+        )
+
+    def _tensor_factor(self, architecture: Architecture | None) -> float:
+        factor = 1.0
+        correction = self._correction("tensor_factor")
+        if correction:
+            factor = correction.value
+            self.overrides.append(f"tensor-core rates × {factor:g}; {_grounds(correction)}")
+        if architecture and architecture.tensor_clock_scale != 1 and self.stated.clock_ghz is None:
+            factor *= architecture.tensor_clock_scale
+            self.assumptions.append(
+                f"tensor cores run at {architecture.tensor_clock_scale:g} of the reported clock, as in the"
+                f" published peaks ({_evidence(architecture.tensor_clock_tag, architecture.tensor_clock_sources)})"
+            )
+        return factor
+
+    @property
+    def _stated(self) -> str:
+        return f"stated by the user ({self.stated.source})"
+
+
+def _evidence(tag: str, sources: tuple[Source, ...]) -> str:
+    titles = "; ".join(source.title for source in sources)
+    return f"read in: {titles}" if tag == READ else f"inferred; {titles}"
+
+
+def _grounds(correction: Correction) -> str:
+    evidence = _evidence(correction.tag, correction.sources)
+    return f"{correction.product}: {correction.note} ({evidence})"

@@ -1,0 +1,215 @@
+"""What a person states about a device: peaks and clocks from a configuration file or from options.
+
+A configuration file names devices::
+
+    [device."NVIDIA GeForce RTX 3060 Laptop GPU"]
+    peak_bandwidth_gb_per_s = 320
+    clock_ghz = 1.2
+    peak_tflops = { fp16 = 40, int8 = 80 }
+
+An option states one value: `bandwidth=320`, `clock=1.2`, `sms=30`, `fp16=40`. `[device."*"]` holds for every device, and so
+do pairs at the top of a file that names none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.jsonfile import finite_number
+from trex_tui.engine.dtypes import DataType
+from trex_tui.errors import TrexError
+from trex_tui.text import printable
+
+ANY_DEVICE = "*"
+"""Key of overrides that hold for every device."""
+
+PEAK_PRECISIONS = (
+    DataType.FP64,
+    DataType.FP32,
+    DataType.TF32,
+    DataType.FP16,
+    DataType.BF16,
+    DataType.FP8,
+    DataType.FP4,
+    DataType.INT8,
+    DataType.INT4,
+)
+"""Precisions for which a peak can be stated."""
+
+_PRECISION_OF_KEY = {one.value.lower(): one for one in PEAK_PRECISIONS}
+# Key -> attribute, least, most. The limits catch a wrong unit (MHz for GHz, bytes for gigabytes), not an unusual device.
+_QUANTITIES = {
+    "peak_bandwidth_gb_per_s": ("peak_bandwidth_gb_per_s", 0.1, 1e6),
+    "bandwidth": ("peak_bandwidth_gb_per_s", 0.1, 1e6),
+    "clock_ghz": ("clock_ghz", 0.01, 20.0),
+    "clock": ("clock_ghz", 0.01, 20.0),
+    "sms": ("sms", 1, 10_000),
+}
+_TFLOPS_RANGE = (1e-3, 1e7)
+_KNOWN_KEYS = f"bandwidth (GB/s), clock (GHz), sms, {', '.join(_PRECISION_OF_KEY)} (TFLOP/s)"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOverrides:
+    """Values that a person states about a device; None or absent where nothing is stated.
+
+    Attributes:
+        peak_bandwidth_gb_per_s: Peak of the memory, 10^9 bytes per second.
+        peak_tflops: Dense peak by precision, 10^12 operations per second; a multiply-accumulate is two.
+        clock_ghz: Clock of the SMs during the run.
+        sms: Streaming multiprocessors.
+        source: Where it was stated, as people read it: `option`, or the path of the file.
+    """
+
+    peak_bandwidth_gb_per_s: float | None = None
+    peak_tflops: Mapping[DataType, float] = field(default_factory=dict)
+    clock_ghz: float | None = None
+    sms: int | None = None
+    source: str = "stated"
+
+    def updated_with(self, other: DeviceOverrides) -> DeviceOverrides:
+        """These values with those of `other`, where it has any, instead."""
+        return DeviceOverrides(
+            self.peak_bandwidth_gb_per_s
+            if other.peak_bandwidth_gb_per_s is None
+            else other.peak_bandwidth_gb_per_s,
+            {**self.peak_tflops, **other.peak_tflops},
+            self.clock_ghz if other.clock_ghz is None else other.clock_ghz,
+            self.sms if other.sms is None else other.sms,
+            " and ".join(dict.fromkeys((self.source, other.source))),
+        )
+
+
+def overrides_from_options(options: Iterable[str]) -> DeviceOverrides:
+    """Overrides out of `key=value` options; a later one wins.
+
+    >>> overrides_from_options(["bandwidth=300", "fp16=50"]).peak_bandwidth_gb_per_s
+    300.0
+
+    Raises:
+        TrexError: An option is no pair, its key unknown, or its value no positive number in a plausible range.
+    """
+    overrides = DeviceOverrides(source="option")
+    for option in options:
+        key, equals, text = option.partition("=")
+        if not equals:
+            raise TrexError(f"device option {printable(option)!r}: expected key=value with {_KNOWN_KEYS}")
+        overrides = _with_value(overrides, key.strip(), _number_of(text), "device option")
+    return overrides
+
+
+def _number_of(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip()
+
+
+def overrides_from_mapping(values: Mapping[str, Any], source: str) -> DeviceOverrides:
+    """Overrides out of a table of a configuration file.
+
+    Raises:
+        TrexError: A key is unknown or a value not plausible; `source` stands in front.
+    """
+    overrides = DeviceOverrides(source=source)
+    for key, value in values.items():
+        if key == "peak_tflops" and isinstance(value, Mapping):
+            for precision, peak in value.items():
+                if precision.lower() not in _PRECISION_OF_KEY:
+                    raise TrexError(
+                        f"{source}: peak_tflops has no precision {printable(precision)!r};"
+                        f" known are {', '.join(_PRECISION_OF_KEY)}"
+                    )
+                overrides = _with_value(overrides, precision, peak, source)
+        else:
+            overrides = _with_value(overrides, key, value, source)
+    return overrides
+
+
+def _with_value(overrides: DeviceOverrides, key: str, value: object, where: str) -> DeviceOverrides:
+    lowered = key.lower()
+    precision = _PRECISION_OF_KEY.get(lowered)
+    if precision is not None:
+        peak = _plausible(key, value, *_TFLOPS_RANGE, where)
+        return replace(overrides, peak_tflops={**overrides.peak_tflops, precision: peak})
+    if lowered not in _QUANTITIES:
+        raise TrexError(f"{where}: unknown key {printable(key)!r}; known are {_KNOWN_KEYS}")
+    attribute, least, most = _QUANTITIES[lowered]
+    number = _plausible(key, value, least, most, where)
+    if attribute == "peak_bandwidth_gb_per_s":
+        return replace(overrides, peak_bandwidth_gb_per_s=number)
+    if attribute == "clock_ghz":
+        return replace(overrides, clock_ghz=number)
+    if not number.is_integer():
+        raise TrexError(f"{where}: {key} must be a whole number, not {number:g}")
+    return replace(overrides, sms=int(number))
+
+
+def _plausible(key: str, value: object, least: float, most: float, where: str) -> float:
+    number = finite_number(value)
+    if number is None or math.isnan(number) or not least <= number <= most:
+        shown = printable(str(value))[:40]
+        raise TrexError(f"{where}: {key} = {shown} is no number between {least:g} and {most:g}")
+    return number
+
+
+def load_overrides(path: str | Path) -> dict[str, DeviceOverrides]:
+    """Overrides by device name out of a TOML file; `ANY_DEVICE` for pairs that name no device.
+
+    Whatever stands beside a table `device`, and tables of other names, is somebody else's and ignored.
+
+    Raises:
+        TrexError: The file cannot be read or understood, or this Python (3.10 without tomli) has no reader for TOML.
+    """
+    path = Path(path)
+    root = _read_toml(path)
+    if "device" not in root:
+        flat = {key: one for key, one in root.items() if key == "peak_tflops" or not isinstance(one, dict)}
+        return {ANY_DEVICE: overrides_from_mapping(flat, str(path))} if flat else {}
+    devices, found = root["device"], {}
+    if not isinstance(devices, dict):
+        raise TrexError(f'{path}: device must be a table per device, such as [device."NVIDIA L4"]')
+    for name, values in devices.items():
+        if not isinstance(values, dict):
+            raise TrexError(f'{path}: device.{printable(name)} must stand in a table [device."NAME"]')
+        found[name] = overrides_from_mapping(values, f"{path}: device.{printable(name)}")
+    return found
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    for module in ("tomllib", "tomli"):
+        try:
+            reader = importlib.import_module(module)
+            break
+        except ModuleNotFoundError:
+            continue
+    else:
+        raise TrexError(
+            f"{path}: reading TOML needs Python 3.11 or the package tomli; or state it as an option"
+        )
+    try:
+        root: dict[str, Any] = reader.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise TrexError(f"{path}: is not valid TOML ({' '.join(str(error).split())})") from error
+    return root
+
+
+def overrides_for(name: str | None, overrides: Mapping[str, DeviceOverrides]) -> DeviceOverrides | None:
+    """What is stated about a device: what holds for every one, replaced by what names it (`NVIDIA ` in front or not)."""
+    wanted = _comparable(name or "")
+    chosen = overrides.get(ANY_DEVICE)
+    for key, one in overrides.items():
+        if key != ANY_DEVICE and wanted and _comparable(key) == wanted:
+            chosen = chosen.updated_with(one) if chosen else one
+    return chosen
+
+
+def _comparable(name: str) -> str:
+    return name.strip().lower().removeprefix("nvidia ")

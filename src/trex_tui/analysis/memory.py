@@ -1,0 +1,146 @@
+"""Memory for activations: which tensors hold data at the same time.
+
+A tensor lives from the layer that writes it first to the layer that reads it last. Network inputs and outputs belong to the
+caller, constants to the weights; both are left out. What is left at the busiest step is the least that the engine can do
+with if memory is shared perfectly: TensorRT's own figure (`device memory size` in its logs) adds alignment, scratch space
+of tactics and, with several streams, tensors that must not share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer, Tensor
+
+
+@dataclass(slots=True)
+class LiveTensor:
+    """A value in memory.
+
+    Attributes:
+        name: Of the tensor.
+        allocated_bytes: Padded size; of the largest part where several layers write it, as behind a removed concat. None
+            while a dimension is dynamic or the type unknown.
+        first: Index of the layer that writes it first.
+        last: Index of the layer that reads it last; `first` if none does.
+    """
+
+    name: str
+    allocated_bytes: int | None
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationMemory:
+    """Live activations along the execution order.
+
+    Attributes:
+        live_bytes: For every layer, the bytes that are live while it runs: its inputs, its outputs, and what waits.
+        peak_bytes: The largest of these; None if there is no layer information, or not one tensor of known size.
+        peak_index: Index of the first layer at which it is reached.
+        live_at_peak: The tensors alive there, largest first.
+        unknown: Tensors whose size is not known; with any, `peak_bytes` is a lower bound.
+    """
+
+    live_bytes: tuple[int, ...]
+    peak_bytes: int | None
+    peak_index: int | None
+    live_at_peak: tuple[LiveTensor, ...]
+    unknown: int
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values that names of memory stand for at a point of the execution."""
+
+    outside: frozenset[str]
+    current: dict[str, LiveTensor] = field(default_factory=dict)
+    read: set[int] = field(default_factory=set)
+    """Identities of values that have been read: the next write to their name makes a new one."""
+    everything: list[LiveTensor] = field(default_factory=list)
+
+    def reads(self, layer: Layer) -> None:
+        for tensor in layer.inputs:
+            value = self.current.get(tensor.name)
+            if value is not None:
+                value.last = layer.index
+                value.allocated_bytes = _larger(value.allocated_bytes, tensor.allocated_bytes)
+                self.read.add(id(value))
+
+    def writes(self, layer: Layer) -> None:
+        alias = self._alias(layer)
+        for tensor in layer.outputs:
+            if tensor.name in self.outside:
+                continue
+            value = self.current.get(tensor.name)
+            if alias is not None:
+                self.current[tensor.name] = alias
+            elif value is None or id(value) in self.read:
+                self._begin(tensor, layer.index)
+            else:
+                value.last = layer.index
+                value.allocated_bytes = _larger(value.allocated_bytes, tensor.allocated_bytes)
+
+    def _begin(self, tensor: Tensor, index: int) -> None:
+        value = LiveTensor(tensor.name, tensor.allocated_bytes, index, index)
+        self.current[tensor.name] = value
+        self.everything.append(value)
+
+    def _alias(self, layer: Layer) -> LiveTensor | None:
+        """A NoOp moves nothing: its output is its input under another name."""
+        if layer.kind is not LayerKind.NOOP or len(layer.inputs) != 1 or len(layer.outputs) != 1:
+            return None
+        return self.current.get(layer.inputs[0].name)
+
+
+def _larger(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else max(first, second)
+
+
+def live_tensors(engine: Engine) -> list[LiveTensor]:
+    """Every value that a layer writes and that is no input or output of the network, in order of its first writer."""
+    values = _Values(frozenset(binding.name for binding in engine.bindings))
+    for layer in engine.layers:
+        values.reads(layer)
+        if layer.kind is not LayerKind.CONSTANT:
+            values.writes(layer)
+    return values.everything
+
+
+def activation_memory(engine: Engine) -> ActivationMemory:
+    """Live activations at every layer, and what is alive at the peak. Linear in the number of tensors."""
+    values = live_tensors(engine)
+    known = [value for value in values if value.allocated_bytes is not None]
+    changes = [0] * (len(engine.layers) + 1)
+    for value in known:
+        changes[value.first] += value.allocated_bytes or 0
+        changes[value.last + 1] -= value.allocated_bytes or 0
+    live = tuple(_running_sums(changes[:-1]))
+    if not known:
+        return ActivationMemory(live, None, None, (), len(values))
+    peak = max(live)
+    at = live.index(peak)
+    alive = [value for value in known if value.first <= at <= value.last]
+    alive.sort(key=lambda value: -(value.allocated_bytes or 0))
+    return ActivationMemory(live, peak, at, tuple(alive), len(values) - len(known))
+
+
+def _running_sums(changes: Iterable[int]) -> Iterable[int]:
+    total = 0
+    for change in changes:
+        total += change
+        yield total
+
+
+def traffic_bytes(engine: Engine) -> int | None:
+    """Sum of what all layers read and write, weights included: a tensor counts once for every layer that touches it.
+
+    None if a layer's is unknown. (trex shows the part without weights as "Activations", which it is not.)
+    """
+    sizes = [layer.footprint_bytes for layer in engine.layers if layer.kind.is_work]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if engine.has_graph and len(known) == len(sizes) else None

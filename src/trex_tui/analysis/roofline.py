@@ -1,0 +1,374 @@
+"""The roofline: how close each layer comes to what its device can do, and what holds it back.
+
+A layer that does F operations and touches B bytes cannot be faster than `max(F / peak, B / bandwidth)`: the roof. The
+peak is that of the layer's precision on the unit its kernel uses; the bandwidth is that of the device memory. `FORMULAS`
+defines every number. What the files do not tell, and whatever depends on it, stays None, with a reason in words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+from trex_tui.analysis.compute import Compute, compute_of
+from trex_tui.analysis.device import DeviceModel, Peak
+from trex_tui.analysis.device_peaks import peak_of_kernel
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Device, Layer
+from trex_tui.text import format_bytes, format_count, format_ms, plural
+
+FLOOR_PERCENTILE = 2.0
+FLOOR_LAYERS = 20
+"""Fewer timed layers than this do not show what the shortest possible kernel costs."""
+
+LAUNCH_FACTOR = 2.0
+"""Layers up to this many times the floor cost about what starting and profiling any kernel costs. On the engines it was
+chosen with, twice the floor finds the many tiny layers of a MobileNet and next to none of a large CNN."""
+
+LAUNCH_ROOF_SHARE = 0.25
+"""A layer is bound by its launch only if its roof accounts for less than this share of its time."""
+
+REASONS_SHOWN = 6
+
+FORMULAS: Mapping[str, tuple[str, str]] = {
+    "macs": ("MAC", "multiply-accumulates of the layer's convolution, matrix product or attention"),
+    "bytes": ("B", "allocated bytes of all inputs, outputs and weights, each counted once"),
+    "intensity": ("FLOP/B", "2 × macs ÷ bytes"),
+    "achieved_flop_per_s": ("FLOP/s", "2 × macs ÷ latency"),
+    "achieved_bytes_per_s": ("B/s", "bytes ÷ latency"),
+    "peak_flop_per_s": (
+        "FLOP/s",
+        "2 × MACs per SM and clock × SMs × clock, for the layer's precision and unit",
+    ),
+    "peak_bandwidth_bytes_per_s": ("B/s", "2 × memory clock × bus width ÷ 8"),
+    "ridge_intensity": ("FLOP/B", "peak ÷ peak bandwidth: from here on, compute is the lower roof"),
+    "roof_flop_per_s": ("FLOP/s", "min(peak, intensity × peak bandwidth)"),
+    "roof_ms": ("ms", "max(2 × macs ÷ peak, bytes ÷ peak bandwidth); without MACs, bytes ÷ peak bandwidth"),
+    "roof_pct": ("%", "100 × roof_ms ÷ latency; without MACs, the share of the peak bandwidth"),
+    "bandwidth_pct": ("%", "100 × bytes ÷ latency ÷ peak bandwidth"),
+    "bound": (
+        "",
+        f"launch: latency ≤ {LAUNCH_FACTOR:g} × floor and roof_pct < {100 * LAUNCH_ROOF_SHARE:g};"
+        " else compute where intensity > ridge, else bandwidth",
+    ),
+    "floor_ms": (
+        "ms",
+        f"percentile {FLOOR_PERCENTILE:g} of the layer times above zero, of {FLOOR_LAYERS} or more",
+    ),
+}
+"""Number -> unit and definition."""
+
+ASSUMPTIONS = (
+    "every byte moves once between device memory and SMs; data found in the L2 cache makes a layer exceed the bandwidth",
+    "arithmetic other than multiply-accumulates (activations, softmax, normalisation) is free",
+    "latencies are those of the profile run, which adds its own overhead to each layer",
+)
+"""What holds for every point."""
+
+# If such a layer's MACs are not known, its arithmetic is unknown; layers of all other kinds move bytes.
+_COMPUTING = frozenset(
+    {
+        LayerKind.CONVOLUTION,
+        LayerKind.GEMM,
+        LayerKind.ATTENTION,
+        LayerKind.MYELIN,
+        LayerKind.FUSED,
+        LayerKind.PLUGIN,
+        LayerKind.OTHER,
+    }
+)
+
+
+class Bound(str, Enum):
+    """What a layer's time is bound by."""
+
+    COMPUTE = "compute"
+    BANDWIDTH = "bandwidth"
+    LAUNCH = "launch"
+
+
+class RooflinePoint(NamedTuple):
+    """A layer under its roof. See `FORMULAS` for the definitions; None is unknown, with the reasons in `reasons`.
+
+    Attributes:
+        layer_index: Place of the layer in execution order.
+        latency_ms: Its average time.
+        macs: None if it multiplies nothing worth counting, or if that is unknown.
+        bytes: All that it touches.
+        intensity: FLOP per byte.
+        achieved_flop_per_s: None without MACs.
+        achieved_bytes_per_s: Of its bytes, each moved once.
+        peak: For its precision and unit; None where no MACs ask for it.
+        ridge_intensity: FLOP per byte.
+        roof_flop_per_s: None without MACs.
+        roof_ms: The least time its work can take.
+        roof_pct: Can exceed 100, see `ASSUMPTIONS`.
+        bandwidth_pct: Share of the peak bandwidth.
+        bound: None where it cannot be told.
+        reasons: Why something is missing; empty if nothing is.
+        assumptions: What was taken for granted for this layer.
+    """
+
+    layer_index: int
+    latency_ms: float | None = None
+    macs: int | None = None
+    bytes: int | None = None
+    intensity: float | None = None
+    achieved_flop_per_s: float | None = None
+    achieved_bytes_per_s: float | None = None
+    peak: Peak | None = None
+    ridge_intensity: float | None = None
+    roof_flop_per_s: float | None = None
+    roof_ms: float | None = None
+    roof_pct: float | None = None
+    bandwidth_pct: float | None = None
+    bound: Bound | None = None
+    reasons: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The reasons in one line."""
+        return "; ".join(self.reasons)
+
+    @property
+    def peak_flop_per_s(self) -> float | None:
+        """The peak used."""
+        return self.peak.flop_per_s if self.peak else None
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """The roofline of an engine.
+
+    Attributes:
+        device: Whose peaks were used.
+        points: By layer index; layers that neither compute nor move (constants, NoOps, synchronisation) have none.
+        floor_ms: What the shortest layers take; None with fewer than `FLOOR_LAYERS` timed layers.
+    """
+
+    device: DeviceModel
+    points: Mapping[int, RooflinePoint]
+    floor_ms: float | None = None
+
+    @cached_property
+    def counts(self) -> dict[Bound | None, int]:
+        """Layers by bound; under None those for which it is unknown. Adds up to the number of points."""
+        counts = Counter(point.bound for point in self.points.values())
+        return {bound: counts[bound] for bound in (*Bound, None)}
+
+    @cached_property
+    def latency_ms_by_bound(self) -> dict[Bound | None, float]:
+        """Sum of the layers' times by bound, in milliseconds; adds up to the time of all points that have one."""
+        sums: dict[Bound | None, float] = dict.fromkeys((*Bound, None), 0.0)
+        for point in self.points.values():
+            sums[point.bound] += point.latency_ms or 0.0
+        return sums
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What could not be computed, for how many layers and why; the most frequent reasons first."""
+        lines = []
+        bandwidth, compute = self.device.bandwidth_reason, self.device.compute_reason
+        if bandwidth and bandwidth == compute:
+            lines.append(f"no roofs, no shares of a peak, no bounds: {bandwidth}")
+        elif bandwidth:
+            lines.append(f"no peak bandwidth: {bandwidth}")
+        if compute and compute != bandwidth:
+            lines.append(
+                f"peak operations per second only as stated by the user: {compute}"
+                if self.device.stated_peaks
+                else f"no peak operations per second: {compute}"
+            )
+        if self.floor_ms is None:
+            lines.append(
+                f"no layer is called bound by its launch: fewer than {FLOOR_LAYERS} layers have a time"
+            )
+        reasons = Counter(reason for point in self.points.values() for reason in point.reasons)
+        rare = [one for one in reasons.most_common() if one[0] not in (bandwidth, compute)]
+        lines += [f"{plural(count, 'layer')}: {reason}" for reason, count in rare[:REASONS_SHOWN]]
+        if rest := sum(count for _, count in rare[REASONS_SHOWN:]):
+            lines.append(f"{plural(rest, 'layer')}: other reasons")
+        if above := sum((point.roof_pct or 0.0) > 100 for point in self.points.values()):
+            lines.append(
+                f"{plural(above, 'layer')} above the roof: cached data, a higher clock, or bytes not touched"
+            )
+        return tuple(lines)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What was taken for granted for all layers: about the model, and about the device."""
+        return (*ASSUMPTIONS, *self.device.assumptions)
+
+    def describe(self, index: int) -> list[str]:
+        """The numbers of a layer in sentences: value, formula and source; then what is missing and what was assumed."""
+        point = self.points.get(index)
+        if point is None:
+            return ["not under a roof: the layer neither computes nor moves data"]
+        return [*_work_sentences(point), *_roof_sentences(point, self)]
+
+
+def latency_floor_ms(layers: Iterable[Layer]) -> float | None:
+    """What the shortest layers take, in milliseconds: see `FORMULAS["floor_ms"]`; None with too few timed layers."""
+    times = sorted(layer.latency_ms for layer in layers if layer.latency_ms)
+    if len(times) < FLOOR_LAYERS:
+        return None
+    place = FLOOR_PERCENTILE / 100 * (len(times) - 1)
+    below = math.floor(place)
+    return times[below] + (place - below) * (times[below + 1] - times[below])
+
+
+def traffic_bytes(layer: Layer) -> int | None:
+    """The bytes a layer touches: as allocated, with the padding of vectorised layouts."""
+    return layer.footprint_allocated_bytes
+
+
+class _Roofs:
+    """Puts layers under the roof of one device; kernels of one kind share their peak."""
+
+    def __init__(self, device: DeviceModel, floor_ms: float | None) -> None:
+        self.device = device
+        self.bandwidth = device.peak_bandwidth_bytes_per_s
+        self.bandwidth_reason = device.bandwidth_reason
+        self.launch_ms = LAUNCH_FACTOR * floor_ms if floor_ms else 0.0
+        self.peaks: dict[tuple[DataType | None, str | None, str | None], Peak] = {}
+
+    def point(self, layer: Layer, compute: Compute) -> RooflinePoint:
+        size, latency_ms = traffic_bytes(layer), layer.latency_ms
+        flops = compute.flops or None
+        on_gpu = layer.device is not Device.DLA
+        bandwidth = self.bandwidth if on_gpu else None
+        peak = self._peak(layer) if flops and on_gpu else None
+        top = peak.flop_per_s if peak else None
+        memory_ms = 1e3 * size / bandwidth if bandwidth and size is not None else None
+        is_opaque = compute.macs is None and layer.kind in _COMPUTING
+        roof_ms = memory_ms
+        if is_opaque or (flops and (memory_ms is None or top is None)):
+            roof_ms = None
+        elif flops and top and memory_ms is not None:
+            roof_ms = max(1e3 * flops / top, memory_ms)
+        intensity = flops / size if flops and size else None
+        is_complete = roof_ms is not None and latency_ms
+        return RooflinePoint(
+            layer.index,
+            latency_ms,
+            compute.macs,
+            size,
+            intensity,
+            1e3 * flops / latency_ms if flops and latency_ms else None,
+            1e3 * size / latency_ms if size is not None and latency_ms else None,
+            peak,
+            top / bandwidth if top and bandwidth else None,
+            min(top, intensity * bandwidth) if top and bandwidth and intensity else None,
+            roof_ms,
+            100 * roof_ms / latency_ms if roof_ms is not None and latency_ms else None,
+            100 * memory_ms / latency_ms if memory_ms is not None and latency_ms else None,
+            self._bound(latency_ms, roof_ms, memory_ms),
+            () if is_complete else self._reasons(layer, compute, size, peak, is_opaque),
+            peak.assumptions if peak else (),
+        )
+
+    def _bound(
+        self, latency_ms: float | None, roof_ms: float | None, memory_ms: float | None
+    ) -> Bound | None:
+        if not roof_ms or memory_ms is None:
+            return None
+        if latency_ms and latency_ms <= self.launch_ms and roof_ms < LAUNCH_ROOF_SHARE * latency_ms:
+            return Bound.LAUNCH
+        return Bound.BANDWIDTH if roof_ms == memory_ms else Bound.COMPUTE
+
+    def _peak(self, layer: Layer) -> Peak:
+        key = (layer.precision, layer.tactic, layer.layer_type)
+        found = self.peaks.get(key)
+        if found is None:
+            found = self.peaks[key] = peak_of_kernel(self.device, *key)
+        return found
+
+    def _reasons(
+        self, layer: Layer, compute: Compute, size: int | None, peak: Peak | None, is_opaque: bool
+    ) -> tuple[str, ...]:
+        reasons = []
+        if layer.latency_ms is None:
+            reasons.append("no time in the profile")
+        elif not layer.latency_ms:
+            reasons.append("its time is zero")
+        if layer.device is Device.DLA:
+            reasons.append("it runs on the DLA, whose peaks are not known")
+        elif is_opaque:
+            reasons.append(compute.reason or "the file does not tell what it computes")
+        elif peak and peak.reason:
+            reasons.append(peak.reason)
+        if size is None:
+            reasons.append("its bytes are unknown: a shape, a type or the weights are not told")
+        if self.bandwidth is None and layer.device is not Device.DLA:
+            reasons.append(self.bandwidth_reason)
+        return tuple(dict.fromkeys(reasons))
+
+
+def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | None = None) -> Roofline:
+    """Put every layer of an engine that computes or moves data under the roof of a device.
+
+    Args:
+        computes: What the layers multiply, by index, if it is at hand.
+    """
+    floor_ms = latency_floor_ms(engine.layers)
+    roofs = _Roofs(device, floor_ms)
+    known = computes or [compute_of(layer) for layer in engine.layers]
+    working = (layer for layer in engine.layers if layer.kind.is_work)
+    points = {layer.index: roofs.point(layer, known[layer.index]) for layer in working}
+    return Roofline(device, points, floor_ms)
+
+
+def _work_sentences(point: RooflinePoint) -> list[str]:
+    lines = []
+    if point.macs:
+        lines.append(f"work: {format_count(point.macs)} MACs, 2 operations each")
+    if point.bytes is not None:
+        lines.append(f"bytes: {format_bytes(point.bytes)}: inputs, outputs and weights as allocated")
+    if point.intensity is not None:
+        lines.append(f"intensity: {point.intensity:.3g} FLOP/B = 2 × MACs ÷ bytes")
+    if point.achieved_flop_per_s is not None:
+        rate = format_count(point.achieved_flop_per_s)
+        lines.append(f"achieved: {rate}FLOP/s = 2 × MACs ÷ {format_ms(point.latency_ms)} ms")
+    if point.achieved_bytes_per_s is not None:
+        share = "" if point.bandwidth_pct is None else f"; {point.bandwidth_pct:.1f} % of the peak bandwidth"
+        rate = format_count(point.achieved_bytes_per_s)
+        lines.append(f"achieved: {rate}B/s = bytes ÷ {format_ms(point.latency_ms)} ms{share}")
+    return lines
+
+
+def _roof_sentences(point: RooflinePoint, whole: Roofline) -> list[str]:
+    lines = [point.peak.describe()] if point.peak else []
+    if point.ridge_intensity is not None:
+        lines.append(f"ridge: {point.ridge_intensity:.3g} FLOP/B = peak ÷ peak bandwidth")
+    if point.roof_flop_per_s is not None:
+        roof = format_count(point.roof_flop_per_s)
+        lines.append(f"roof: {roof}FLOP/s = min(peak, intensity × peak bandwidth)")
+    if point.roof_ms is not None:
+        formula = "max(2 × MACs ÷ peak, bytes ÷ peak bandwidth)" if point.macs else "bytes ÷ peak bandwidth"
+        lines.append(f"roof time: {format_ms(point.roof_ms)} ms = {formula}")
+    if point.roof_pct is not None:
+        lines.append(f"{point.roof_pct:.1f} % of the roof = roof time ÷ {format_ms(point.latency_ms)} ms")
+    if point.bound is not None:
+        lines.append(f"bound by {point.bound.value}: {_why(point, whole)}")
+    if point.reasons:
+        lines.append(f"not computed: {point.reason}")
+    return [*lines, *(f"assumed: {one}" for one in (*point.assumptions, *whole.assumptions))]
+
+
+def _why(point: RooflinePoint, whole: Roofline) -> str:
+    if point.bound is Bound.LAUNCH:
+        return (
+            f"within {LAUNCH_FACTOR:g} × the floor of {format_ms(whole.floor_ms)} ms,"
+            f" and the roof is less than {100 * LAUNCH_ROOF_SHARE:g} % of its time"
+        )
+    if point.intensity is None:
+        return "it multiplies nothing"
+    return f"its intensity is {'above' if point.bound is Bound.COMPUTE else 'not above'} the ridge"

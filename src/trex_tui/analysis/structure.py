@@ -1,0 +1,145 @@
+"""The shape of an engine's execution: its critical path, its streams, its reformats, and where it changes device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trex_tui.analysis.totals import Total, sum_latency_ms, total_by
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Device, Layer, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class CriticalPath:
+    """The chain of layers, each feeding the next, that takes longest.
+
+    Attributes:
+        layers: In execution order.
+        latency_ms: Sum of their times: no schedule over streams can be faster than this, as the profile saw the layers.
+        latency_pct: Its share of the sum over all layers; 100 for an engine without branches.
+    """
+
+    layers: tuple[Layer, ...]
+    latency_ms: float
+    latency_pct: float
+
+
+def critical_path(engine: Engine) -> CriticalPath | None:
+    """The longest path by latency, loops left out; None without a profile. Linear in the number of links.
+
+    Layers without a time count as taking none. Waiting between streams (`signal`, `wait`) is no tensor and makes no link.
+    """
+    total = engine.latency_sum_ms
+    if not total or not engine.has_graph:
+        return None
+    best = [layer.latency_ms or 0.0 for layer in engine.layers]
+    before: list[int | None] = [None] * len(best)
+    # Links are ordered by reader, and writers come before readers: one pass is enough.
+    for link in engine.links:
+        if link.is_loop:
+            continue
+        through = best[link.source] + (engine.layers[link.target].latency_ms or 0.0)
+        if through > best[link.target]:
+            best[link.target], before[link.target] = through, link.source
+    last = max(range(len(best)), key=best.__getitem__)
+    path: list[Layer] = []
+    index: int | None = last
+    while index is not None:
+        path.append(engine.layers[index])
+        index = before[index]
+    return CriticalPath(tuple(reversed(path)), best[last], 100.0 * best[last] / total)
+
+
+def by_stream(engine: Engine) -> list[Total]:
+    """Layers and time by `StreamId`; streams run side by side, so the times do not add up to a latency."""
+    return total_by(engine, lambda layer: None if layer.stream is None else str(layer.stream))
+
+
+def stream_words(engine: Engine) -> str:
+    """What the streams say, as a sentence."""
+    streams = [total for total in by_stream(engine) if total.key != "unknown"]
+    if not streams:
+        return "The files do not tell streams (TensorRT before 8.6, or names only)."
+    if len(streams) == 1:
+        return "All layers run on one stream."
+    busiest = streams[0]
+    waits = sum(layer.kind is LayerKind.SYNC for layer in engine.layers)
+    if busiest.latency_ms is None or not engine.latency_sum_ms:
+        return f"{len(streams)} streams, {waits} signals and waits; without a profile nothing is known of their overlap."
+    others = engine.latency_sum_ms - busiest.latency_ms
+    return (
+        f"{len(streams)} streams, {waits} signals and waits: stream {busiest.key} is busiest with "
+        f"{busiest.latency_ms:.4f} ms; at most {others:.4f} ms of the others can overlap with it."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A tensor that goes from one device to another."""
+
+    source: Layer
+    target: Layer
+    tensor: str
+
+
+def device_transitions(engine: Engine) -> list[Transition]:
+    """Every link between a GPU and a DLA layer: each is a copy and a wait."""
+    return [
+        Transition(engine.layers[link.source], engine.layers[link.target], link.tensor)
+        for link in engine.links
+        if {engine.layers[link.source].device, engine.layers[link.target].device} == {Device.GPU, Device.DLA}
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Reformat:
+    """A layer that changes type or layout, and between whom.
+
+    Attributes:
+        layer: The reformat.
+        source, target: What it turns into what: `FP16 NCHW`, `FP16 NHWC8`.
+        changes_type: Whether the type changes, and not the layout alone.
+        producers: Layers that write its input; empty for an input of the network.
+        consumers: Layers that read its output; empty for an output of the network.
+    """
+
+    layer: Layer
+    source: str
+    target: str
+    changes_type: bool
+    producers: tuple[Layer, ...]
+    consumers: tuple[Layer, ...]
+
+
+def reformats(engine: Engine) -> list[Reformat]:
+    """All reformats, the slowest first. Quantizations that run as reformats are of kind `quantize`, not here."""
+    found = [
+        _reformat(engine, layer)
+        for layer in engine.layers
+        if layer.kind is LayerKind.REFORMAT and layer.inputs and layer.outputs
+    ]
+    return sorted(found, key=lambda one: -(one.layer.latency_ms or 0.0))
+
+
+def _reformat(engine: Engine, layer: Layer) -> Reformat:
+    source: Tensor = layer.inputs[0]
+    target: Tensor = layer.outputs[0]
+    return Reformat(
+        layer,
+        source.description,
+        target.description,
+        source.dtype is not None and target.dtype is not None and source.dtype is not target.dtype,
+        _layers(engine, [link.source for link in engine.producers(layer)]),
+        _layers(engine, [link.target for link in engine.consumers(layer)]),
+    )
+
+
+def _layers(engine: Engine, indices: Sequence[int]) -> tuple[Layer, ...]:
+    return tuple(engine.layers[index] for index in dict.fromkeys(indices))
+
+
+def reformat_latency_ms(engine: Engine) -> float | None:
+    """Time of all reformats; None if none was profiled."""
+    return sum_latency_ms(layer for layer in engine.layers if layer.kind is LayerKind.REFORMAT)

@@ -1,0 +1,391 @@
+"""Statistics of the timing run: latency, compute, copies and enqueue, from the rows or from what trtexec printed.
+
+Rows are the better source and win where there are any. Only the enqueue time is taken from the printed summary first: the
+rows hold it as a difference of two stamps of six digits, which late in a run resolve no more than 10 µs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from trex_tui.analysis.latency import throughput_qps, warmup_ms, without_warmup
+from trex_tui.analysis.robust import median_of_sorted, percentile, standard_deviation
+from trex_tui.analysis.stability import Stability, stability
+from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.metadata import LatencySummary
+from trex_tui.artifacts.timing import Timing
+from trex_tui.engine.engine import Engine
+
+PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
+LEAST_ROWS_OF_P999 = 1000
+"""With fewer rows the percentile 99.9 is the maximum."""
+
+ENQUEUE_BOUND = 0.8
+"""trtexec warns when the median enqueue exceeds that share of the median compute (sampleReporting.cpp)."""
+
+_STAMP_DIGITS = 6
+
+
+class TimingSource(str, Enum):
+    """Where statistics come from."""
+
+    ROWS = "timing rows"
+    SUMMARY = "performance summary"
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesStatistics:
+    """One quantity over the queries of the run, in milliseconds; None where the source does not tell.
+
+    Attributes:
+        count: Rows with a number; None for a printed summary.
+        percentiles_ms: For each of `PERCENTILES`: milliseconds by trtexec's definition. 99.9 needs `LEAST_ROWS_OF_P999`
+            rows. A printed summary holds what trtexec was asked for.
+        std_ms: Standard deviation of the population.
+        cv_pct: Coefficient of variation, `std / mean`, in percent; trtexec calls it "coefficient of variance".
+        resolution_ms: Steps in which the numbers come, where these are coarser than their digits.
+    """
+
+    source: TimingSource
+    count: int | None
+    min_ms: float | None
+    mean_ms: float | None
+    median_ms: float | None
+    max_ms: float | None
+    percentiles_ms: dict[float, float | None]
+    std_ms: float | None = None
+    cv_pct: float | None = None
+    resolution_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPerformance:
+    """trtexec's performance summary, whichever file holds it. A missing line is None.
+
+    Attributes:
+        source: File kind and place, for people.
+    """
+
+    source: str
+    throughput_qps: float | None = None
+    latency: LatencySummary | None = None
+    compute: LatencySummary | None = None
+    h2d: LatencySummary | None = None
+    d2h: LatencySummary | None = None
+    enqueue: LatencySummary | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether not one line is there."""
+        lines = (self.latency, self.compute, self.h2d, self.d2h, self.enqueue)
+        return self.throughput_qps is None and all(line is None for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class TimingStatistics:
+    """The timing run.
+
+    Attributes:
+        source: Where all but perhaps `enqueue` comes from.
+        origin: The same with file kind and number of queries, for people.
+        queries: Rows used; None for a printed summary.
+        warmup_queries: Rows left out as warm-up.
+        throughput_rows_qps: Queries per second from the stamps of the rows.
+        throughput_printed_qps: As trtexec printed it.
+        latency: h2d + compute + d2h of a query, without the enqueue.
+        compute, h2d, d2h: Its parts.
+        enqueue: Host time to enqueue a query (`endEnqMs - startEnqMs`).
+        gpu_idle_pct: Share of the time from the first compute start to the last compute end in which no query computes;
+            None without stamps or if queries overlap.
+        stability: Of the latency (of compute where rows have no latency); None without rows.
+        notes: What does not fit together.
+    """
+
+    source: TimingSource
+    origin: str
+    queries: int | None
+    warmup_queries: int
+    throughput_rows_qps: float | None
+    throughput_printed_qps: float | None
+    latency: SeriesStatistics | None
+    compute: SeriesStatistics | None
+    h2d: SeriesStatistics | None
+    d2h: SeriesStatistics | None
+    enqueue: SeriesStatistics | None
+    gpu_idle_pct: float | None = None
+    stability: Stability | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def throughput_qps(self) -> float | None:
+        """As trtexec printed it, else from the stamps."""
+        printed = self.throughput_printed_qps
+        return printed if printed is not None else self.throughput_rows_qps
+
+
+def timing_statistics(engine: Engine) -> TimingStatistics | None:
+    """Statistics of an engine's timing run; None if no file has any."""
+    printed = printed_performance(engine)
+    if engine.timing is not None:
+        rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
+        found = statistics_of_rows(engine.timing, rows, skipped, printed)
+        if found is not None:
+            return found
+    return statistics_of_summary(printed) if printed is not None else None
+
+
+def printed_performance(engine: Engine) -> PrintedPerformance | None:
+    """The performance summary that the metadata repeats; None if it has none."""
+    metadata = engine.metadata
+    printed = PrintedPerformance(
+        source=f"{ArtifactKind.PROFILE_METADATA.value}: performance_summary",
+        throughput_qps=metadata.throughput_qps,
+        latency=metadata.latency("Latency"),
+        compute=metadata.latency("GPU Compute Time"),
+        h2d=metadata.latency("H2D Latency"),
+        d2h=metadata.latency("D2H Latency"),
+        enqueue=metadata.latency("Enqueue Time"),
+    )
+    return None if printed.is_empty else printed
+
+
+def statistics_of_summary(printed: PrintedPerformance) -> TimingStatistics:
+    """What a printed summary alone tells."""
+    return TimingStatistics(
+        source=TimingSource.SUMMARY,
+        origin=printed.source,
+        queries=None,
+        warmup_queries=0,
+        throughput_rows_qps=None,
+        throughput_printed_qps=printed.throughput_qps,
+        latency=_of_line(printed.latency),
+        compute=_of_line(printed.compute),
+        h2d=_of_line(printed.h2d),
+        d2h=_of_line(printed.d2h),
+        enqueue=_of_line(printed.enqueue),
+    )
+
+
+def statistics_of_rows(
+    timing: Timing, rows: range, warmup_queries: int = 0, printed: PrintedPerformance | None = None
+) -> TimingStatistics | None:
+    """Statistics of some rows; None if they hold neither a latency nor a compute time.
+
+    Args:
+        rows: The rows of the measurement.
+        warmup_queries: How many were left out before them.
+        printed: trtexec's own summary of the same run, for what rows tell less well, and to check.
+    """
+    whole = {key: column[rows.start : rows.stop] for key, column in timing.columns.items()}
+    latency = series_statistics(whole.get("latencyMs", ()))
+    computed = whole.get("computeMs")
+    same = computed is not None and computed == whole.get("latencyMs")
+    compute = latency if same else series_statistics(computed or ())
+    if latency is None and compute is None:
+        return None
+    judged = whole["latencyMs"] if latency else computed or ()
+    return TimingStatistics(
+        source=TimingSource.ROWS,
+        origin=f"{ArtifactKind.TIMING.value}: {len(rows)} queries",
+        queries=len(rows),
+        warmup_queries=warmup_queries,
+        throughput_rows_qps=throughput_qps(timing, rows),
+        throughput_printed_qps=printed.throughput_qps if printed else None,
+        latency=latency,
+        compute=compute,
+        h2d=series_statistics(whole.get("h2dMs", ())),
+        d2h=series_statistics(whole.get("d2hMs", ())),
+        enqueue=_of_line(printed.enqueue if printed else None) or _enqueue(whole),
+        gpu_idle_pct=_gpu_idle_pct(whole),
+        stability=stability(judged, whole.get("startComputeMs")),
+        notes=_contradictions(latency, printed),
+    )
+
+
+def series_statistics(values: Sequence[float], resolution_ms: float | None = None) -> SeriesStatistics | None:
+    """Statistics of values in any order, NaN left out; None if there are none."""
+    ordered = sorted([value for value in values if value == value])
+    if not ordered:
+        return None
+    count = len(ordered)
+    mean = math.fsum(ordered) / count
+    std = standard_deviation(ordered, mean)
+    percentiles: dict[float, float | None] = {one: percentile(ordered, one) for one in PERCENTILES}
+    if count < LEAST_ROWS_OF_P999:
+        percentiles[99.9] = None
+    return SeriesStatistics(
+        source=TimingSource.ROWS,
+        count=count,
+        min_ms=ordered[0],
+        mean_ms=mean,
+        median_ms=median_of_sorted(ordered),
+        max_ms=ordered[-1],
+        percentiles_ms=percentiles,
+        std_ms=std,
+        cv_pct=100.0 * std / mean if mean > 0 else None,
+        resolution_ms=resolution_ms,
+    )
+
+
+def _of_line(line: LatencySummary | None) -> SeriesStatistics | None:
+    if line is None:
+        return None
+    percentiles: dict[float, float | None] = dict.fromkeys(PERCENTILES)
+    percentiles.update(line.percentiles_ms)
+    return SeriesStatistics(
+        source=TimingSource.SUMMARY,
+        count=None,
+        min_ms=line.min_ms,
+        mean_ms=line.mean_ms,
+        median_ms=line.median_ms,
+        max_ms=line.max_ms,
+        percentiles_ms=percentiles,
+    )
+
+
+def _enqueue(columns: Mapping[str, Sequence[float]]) -> SeriesStatistics | None:
+    starts, ends = columns.get("startEnqMs"), columns.get("endEnqMs")
+    if not starts or not ends:
+        return None
+    taken = [end - start for start, end in zip(starts, ends, strict=True)]
+    return series_statistics(taken, _stamp_resolution_ms(ends))
+
+
+def _stamp_resolution_ms(stamps: Sequence[float]) -> float | None:
+    """What the last of six digits is worth in the latest stamp."""
+    latest = max((stamp for stamp in stamps if stamp == stamp), default=0.0)
+    return 10.0 ** (math.floor(math.log10(latest)) + 1 - _STAMP_DIGITS) if latest > 0 else None
+
+
+def _gpu_idle_pct(columns: Mapping[str, Sequence[float]]) -> float | None:
+    """Idle time between queries: the span of all computing less the durations, which keep more digits than the stamps."""
+    names = ("startComputeMs", "endComputeMs", "computeMs")
+    starts, ends, durations = (columns.get(name, ()) for name in names)
+    if len(starts) < 2 or not ends or not durations:
+        return None
+    busy, span = math.fsum(durations), ends[-1] - starts[0]
+    rounding = _stamp_resolution_ms(ends)
+    if not (span > 0 and busy > 0) or rounding is None:
+        return None
+    overlapping = sum([start < end - 2.0 * rounding for start, end in zip(starts[1:], ends, strict=False)])
+    if overlapping or busy > span * 1.0005 + rounding:
+        return None
+    return max(100.0 * (1.0 - busy / span), 0.0)
+
+
+def _contradictions(latency: SeriesStatistics | None, printed: PrintedPerformance | None) -> tuple[str, ...]:
+    ours = latency.median_ms if latency else None
+    theirs = printed.latency.median_ms if printed and printed.latency else None
+    if ours is None or theirs is None or math.isclose(ours, theirs, rel_tol=1e-3):
+        return ()
+    return (
+        f"The rows have a median latency of {ours:.6g} ms, but trtexec printed {theirs:.6g} ms: "
+        "rows and summary seem to be of different runs.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EnqueueAgainstCompute:
+    """What holds the run back beside the GPU's own work. None where unknown; `unknown` says why.
+
+    Attributes:
+        enqueue_ms, compute_ms: Medians.
+        ratio: Enqueue over compute.
+        is_enqueue_bound: The ratio exceeds `ENQUEUE_BOUND`: trtexec's own rule.
+        transfers_ms: Sum of the medians of both copies.
+        transfers_pct: Their share of the median latency.
+        is_h2d_bound, is_d2h_bound: The median copy takes as long as the median compute: trtexec's own rule.
+        gpu_idle_pct: As in `TimingStatistics`.
+        uses_cuda_graph: Whether the inference options say so: then the enqueue is the launch of the graph.
+        unknown: Attribute -> reason.
+    """
+
+    enqueue_ms: float | None
+    compute_ms: float | None
+    ratio: float | None
+    is_enqueue_bound: bool | None
+    transfers_ms: float | None
+    transfers_pct: float | None
+    is_h2d_bound: bool | None
+    is_d2h_bound: bool | None
+    gpu_idle_pct: float | None
+    uses_cuda_graph: bool | None
+    sentences: tuple[str, ...]
+    unknown: dict[str, str]
+
+
+def enqueue_against_compute(
+    engine: Engine, statistics: TimingStatistics | None = None
+) -> EnqueueAgainstCompute | None:
+    """Compare host and copies with the GPU's work; None without a timing run.
+
+    Args:
+        statistics: Of the same engine, if they are at hand.
+    """
+    statistics = statistics or timing_statistics(engine)
+    if statistics is None:
+        return None
+    enqueue, compute = _median(statistics.enqueue), _median(statistics.compute)
+    h2d, d2h, latency = (_median(one) for one in (statistics.h2d, statistics.d2h, statistics.latency))
+    transfers = h2d + d2h if h2d is not None and d2h is not None else None
+    unknown = {}
+    if enqueue is None:
+        unknown["ratio"] = "no stamps of the enqueue and no printed enqueue time"
+    elif not compute:
+        unknown["ratio"] = "no compute time"
+    elif statistics.enqueue and (statistics.enqueue.resolution_ms or 0.0) > ENQUEUE_BOUND * compute:
+        unknown["ratio"] = f"the stamps resolve only {statistics.enqueue.resolution_ms:.3g} ms"
+    ratio = enqueue / compute if enqueue is not None and compute and not unknown else None
+    if transfers is None or not latency:
+        unknown["transfers_pct"] = "no copy times"
+    if statistics.gpu_idle_pct is None:
+        rows = statistics.source is TimingSource.ROWS
+        unknown["gpu_idle_pct"] = "queries overlap, or stamps are missing" if rows else "needs timing rows"
+    found = EnqueueAgainstCompute(
+        enqueue_ms=enqueue,
+        compute_ms=compute,
+        ratio=ratio,
+        is_enqueue_bound=None if ratio is None else ratio > ENQUEUE_BOUND,
+        transfers_ms=transfers,
+        transfers_pct=100.0 * transfers / latency if transfers is not None and latency else None,
+        is_h2d_bound=None if h2d is None or not compute else h2d >= compute,
+        is_d2h_bound=None if d2h is None or not compute else d2h >= compute,
+        gpu_idle_pct=statistics.gpu_idle_pct,
+        uses_cuda_graph=option_is_enabled(engine, "CUDA Graph"),
+        sentences=(),
+        unknown=unknown,
+    )
+    return replace(found, sentences=tuple(_tell(found)))
+
+
+def option_is_enabled(engine: Engine, label: str) -> bool | None:
+    """An inference option that trtexec prints as `Enabled` or `Disabled`; None if no file states it."""
+    stated = str(engine.metadata.inference_options.get(label, "")).strip().lower()
+    return {"enabled": True, "disabled": False}.get(stated)
+
+
+def _median(series: SeriesStatistics | None) -> float | None:
+    return series.median_ms if series else None
+
+
+def _tell(found: EnqueueAgainstCompute) -> Iterator[str]:
+    if found.ratio is None:
+        yield f"Enqueue against compute is unknown: {found.unknown['ratio']}."
+    elif found.is_enqueue_bound:
+        remedy = "shorten the host's work" if found.uses_cuda_graph else "a CUDA graph may help"
+        yield f"Bound by the enqueue: {100 * found.ratio:.0f} % of the compute time (limit {ENQUEUE_BOUND:.0%}); {remedy}."
+    else:
+        graph = " (the launch of a CUDA graph)" if found.uses_cuda_graph else ""
+        yield f"The enqueue{graph} takes {100 * found.ratio:.2g} % of the compute time: the host keeps up."
+    for is_bound, way in ((found.is_h2d_bound, "host-to-device"), (found.is_d2h_bound, "device-to-host")):
+        if is_bound:
+            yield f"Bound by {way} copies: they take as long as the compute."
+    if found.transfers_pct:
+        yield f"Copies take {found.transfers_pct:.1f} % of the latency."
+    elif found.transfers_pct is not None:
+        yield "No time goes into copies: data transfers were off, or too short to see."
+    if found.gpu_idle_pct is not None:
+        yield f"The GPU idles {found.gpu_idle_pct:.1f} % of the run between queries."

@@ -1,0 +1,228 @@
+"""Stability of a run and the robust statistics behind it: by hand, with injected faults, and on clean noise."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trex_tui.analysis import robust
+from trex_tui.analysis.stability import Verdict, stability
+
+
+def white(seed: int, rows: int = 2000, sigma_pct: float = 2.0) -> list[float]:
+    noise = random.Random(seed)
+    return [1.0 + noise.gauss(0.0, sigma_pct / 100.0) for _ in range(rows)]
+
+
+def autoregressive(seed: int, rows: int = 2000, sigma_pct: float = 1.0, phi: float = 0.9) -> list[float]:
+    """AR(1) noise of a given marginal deviation around 1 ms."""
+    noise, state, values = random.Random(seed), 0.0, []
+    for _ in range(rows):
+        state = phi * state + noise.gauss(0.0, math.sqrt(1.0 - phi * phi) * sigma_pct / 100.0)
+        values.append(1.0 + state)
+    return values
+
+
+def starts_of(values: list[float]) -> list[float]:
+    starts, now = [], 200.0
+    for value in values:
+        starts.append(now)
+        now += value
+    return starts
+
+
+# Formulas
+
+
+def test_robust_helpers_by_hand() -> None:
+    assert robust.median([3.0, 1.0, 2.0]) == 2.0
+    assert robust.mad([1.0, 2.0, 9.0], 2.0) == 1.0
+    assert robust.theil_sen([0.0, 1.0, 2.0, 30.0]) == 5.5
+    assert robust.theil_sen([5.0, 7.0, 9.0, 11.0]) == 2.0
+    assert robust.modified_z_limit([-1.0, 0.0, 1.0, 1.0], 3.5, 0.5) == pytest.approx(3.5 / 0.6745)
+    assert robust.modified_z_limit([0.0, 0.0, 0.0, 8.0], 3.5, 0.5) == pytest.approx(3.5 * 0.5 / 0.6745)
+    # S = 10 of 10 pairs, variance 5*4*15/18 = 50/3: z = 9/sqrt(50/3) = 2.2045, p = 0.02749.
+    assert robust.mann_kendall([1, 2, 3, 4, 5]) == pytest.approx(0.027486, abs=1e-6)
+    # One tie of two: variance 50/3 - 2*1*9/18 = 47/3, S = 9.
+    assert robust.mann_kendall([1, 2, 2, 4, 5]) == pytest.approx(math.erfc(8 / math.sqrt(2 * 47 / 3)))
+    assert robust.mann_kendall([2, 2, 2]) == 1.0
+    assert robust.variance_inflation(0.5, 3) == pytest.approx(1 + 2 * (2 / 3 * 0.5 + 1 / 3 * 0.25))
+    assert robust.lag_one([1.0, -1.0, 1.0, -1.0]) == pytest.approx(-0.75)
+    assert robust.change_points([0.0] * 5 + [9.0] * 5, 1.0, 2) == [5]
+    assert robust.change_points([0.0] * 10, 1.0, 2) == []
+    assert robust.change_points([1.0], 1.0, 2) == []
+
+
+def test_two_modes_by_hand() -> None:
+    found = robust.two_modes(sorted([0.99, 1.0, 1.01] * 10 + [1.99, 2.0, 2.01] * 20), 0.1)
+    assert found is not None
+    assert (found.low, found.high) == (1.0, 2.0)
+    assert (found.low_share, found.high_share) == pytest.approx((1 / 3, 2 / 3))
+    assert found.ashman_d == pytest.approx(math.sqrt(2) / (1.4826 * math.sqrt(2) * 0.01))
+    assert found.valley == 0.0
+    assert robust.two_modes([1.0] * 9, 0.1) is None
+
+
+# Stability: injected faults
+
+
+def judged(values: list[float]) -> Any:
+    return stability(values, starts_of(values))
+
+
+def test_a_drift_is_found() -> None:
+    noise = autoregressive(1)
+    found = judged([value + 0.06 * place / len(noise) for place, value in enumerate(noise)])
+    assert found.verdict is Verdict.DRIFT
+    assert found.drift.change_pct == pytest.approx(5.8, abs=0.6)
+    assert found.drift.change_ms == pytest.approx(0.06, abs=0.006)
+    assert found.drift.p_value < 1e-6
+    assert "rises" in found.sentences[0]
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    noise = autoregressive(2, sigma_pct=0.5)
+    values = [value + (0.05 if place >= 1234 else 0.0) for place, value in enumerate(noise)]
+    found = judged(values)
+    assert found.verdict is Verdict.STEPS
+    (step,) = found.steps
+    assert step.row == pytest.approx(1234, abs=12)
+    assert step.at_s == pytest.approx(sum(values[:1234]) / 1000, abs=0.015)
+    assert step.change_ms == pytest.approx(0.05, abs=0.004)
+    assert "1 time" in found.sentences[0]
+
+
+def test_a_plateau_is_two_steps() -> None:
+    values = [
+        value * (1.08 if 500 <= place < 900 else 1.0) for place, value in enumerate(white(3, sigma_pct=1.0))
+    ]
+    found = judged(values)
+    assert found.verdict is Verdict.STEPS
+    assert [step.row for step in found.steps] == pytest.approx([500, 900], abs=4)
+    assert [step.change_pct for step in found.steps] == pytest.approx([8.0, -8.0], abs=0.4)
+
+
+def test_two_modes_that_alternate_are_found() -> None:
+    pick = random.Random(4)
+    values = [value + (0.1 if pick.random() < 0.3 else 0.0) for value in white(4, sigma_pct=1.0)]
+    found = judged(values)
+    assert found.verdict is Verdict.BIMODAL
+    assert found.modes.clusters.low == pytest.approx(1.0, abs=0.005)
+    assert found.modes.clusters.high == pytest.approx(1.1, abs=0.005)
+    assert found.modes.clusters.high_share == pytest.approx(0.3, abs=0.04)
+    assert found.modes.clusters.ashman_d > 5
+
+
+def test_outliers_are_found() -> None:
+    values = white(5, sigma_pct=0.5)
+    for place in range(0, 2000, 50):
+        values[place] *= 1.5
+    found = judged(values)
+    assert found.verdict is Verdict.OUTLIERS
+    assert found.outliers.large == 40
+    assert found.outliers.worst_pct == pytest.approx(50, abs=2)
+    assert found.outliers.excess_pct == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_slow_start_is_told_but_no_verdict() -> None:
+    values = [value * (1.05 if place < 30 else 1.0) for place, value in enumerate(white(6, sigma_pct=0.3))]
+    found = judged(values)
+    assert found.verdict is Verdict.STABLE
+    assert found.settling.change_pct == pytest.approx(5.0, abs=0.5)
+    assert found.settling.rows in (20, 40)
+
+
+# Stability: nothing injected
+
+
+def false_alarms(make: Any, runs: int = 200, **how: Any) -> int:
+    return sum(stability(make(seed, **how)).verdict is not Verdict.STABLE for seed in range(runs))
+
+
+@pytest.mark.parametrize(
+    ("make", "how", "most"),
+    [
+        pytest.param(white, {"sigma_pct": 2.0, "rows": 1000}, 0, id="white 2 %"),
+        pytest.param(white, {"sigma_pct": 1.0, "rows": 60}, 2, id="white 1 %, few rows"),
+        pytest.param(white, {"sigma_pct": 3.0, "rows": 40}, 8, id="white 3 %, fewest rows"),
+        pytest.param(autoregressive, {"sigma_pct": 2.0, "rows": 1000}, 8, id="AR(1) 0.9, 2 %"),
+        pytest.param(autoregressive, {"sigma_pct": 1.0, "rows": 1000}, 2, id="AR(1) 0.9, 1 %"),
+        pytest.param(
+            autoregressive, {"sigma_pct": 0.5, "rows": 1000, "phi": 0.99}, 2, id="AR(1) 0.99, 0.5 %"
+        ),
+    ],
+)
+def test_clean_noise_is_stable(make: Any, how: dict[str, Any], most: int) -> None:
+    """Of 200 runs at most 1 % may be called anything else, 4 % where the noise is as large as the least effect."""
+    assert false_alarms(make, **how) <= most
+
+
+@pytest.mark.parametrize("rows", [*range(1, 11), 39])
+def test_few_rows_are_too_few(rows: int) -> None:
+    found = judged([1.0 + 0.001 * (row % 3) for row in range(rows)])
+    assert found.verdict is Verdict.UNKNOWN
+    assert (found.drift, found.modes, found.steps, found.blocks) == (None, None, (), 0)
+    assert "too few" in found.sentences[-1]
+
+
+@pytest.mark.parametrize("rows", [40, 500, 5000])
+@pytest.mark.parametrize("value", [0.0, 1e-4, 0.5, 1234.5])
+def test_a_constant_series_is_stable(rows: int, value: float) -> None:
+    found = judged([value] * rows)
+    assert found.verdict is Verdict.STABLE
+    assert found.outliers.count == 0
+
+
+def test_ticks_of_the_timer_are_no_findings() -> None:
+    pick = random.Random(7)
+    values = [0.010240 + 0.001024 * (pick.random() < 0.02) for _ in range(500)]
+    assert stability([0.5 + 0.0005 * pick.randrange(3) for _ in range(500)]).verdict is Verdict.STABLE
+    assert stability(values).outliers is not None
+
+
+def test_no_rows_and_rows_without_a_number() -> None:
+    assert stability([]).verdict is Verdict.UNKNOWN
+    assert stability([math.nan] * 50).verdict is Verdict.UNKNOWN
+    values = white(8, rows=400, sigma_pct=0.5)
+    holes = [math.nan if place % 7 == 0 else value for place, value in enumerate(values)]
+    found = stability(holes, starts_of(values))
+    assert found.verdict is Verdict.STABLE
+    assert found.rows == sum(not math.isnan(value) for value in holes)
+
+
+def test_one_huge_outlier_is_not_hidden() -> None:
+    values = white(9, rows=1000, sigma_pct=0.5)
+    values[700] = 1e6
+    found = stability(values)
+    assert found.verdict is Verdict.OUTLIERS
+    assert found.outliers is not None
+    assert found.outliers.large == 1
+    assert found.outliers.worst_ms == 1e6
+    assert found.steps == ()
+
+
+# Properties
+
+
+@given(st.integers(0, 10_000), st.integers(1, 4))
+def test_stability_is_the_same_in_other_units(seed: int, power: int) -> None:
+    values = autoregressive(seed, rows=300)
+    one, two = stability(values), stability([value * 2.0**power for value in values])
+    assert one.verdict is two.verdict
+    assert one.drift is not None
+    assert two.drift is not None
+    assert two.drift.change_pct == pytest.approx(one.drift.change_pct)
+    assert two.drift.p_value == pytest.approx(one.drift.p_value)
+
+
+@given(st.lists(st.floats(allow_infinity=False, min_value=0.0, max_value=1e15), max_size=200))
+def test_no_series_is_too_strange(values: list[float]) -> None:
+    found = stability(values, starts_of(values))
+    assert isinstance(found.verdict, Verdict)
+    assert json.dumps(found.sentences)
