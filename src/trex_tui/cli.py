@@ -14,7 +14,7 @@ from trex_tui._version import __version__
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console
 
@@ -30,7 +30,8 @@ examples:
   trex-tui summary results/alexnet                  what it is and where the time goes
   trex-tui summary --json results/ | jq .           the same of every engine below, for a script
   trex-tui layers results/alexnet --sort latency_ms --top 10
-  trex-tui layers results/alexnet --columns name,kind,latency_ms --format csv > layers.csv
+  trex-tui layers results/alexnet --columns name,kind,latency_ms,roof_pct,bound --format csv > layers.csv
+  trex-tui explain roof_pct                         what a column means and where it comes from
 
 A first argument that is no command is a path; write ./summary for a directory of that name.
 """
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _OK
     from trex_tui.errors import TrexError
 
+    _prepare_streams()
     try:
         return _run(arguments)
     except TrexError as error:
@@ -52,24 +54,41 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) left. Nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_stdout()  # The reader (head, less) has left.
         return _OK
+    except OSError as error:
+        _abandon_stdout()
+        _complain(f"error: cannot write the result: {error.strerror or error}")
+        return _BAD_INPUT
+
+
+def _prepare_streams() -> None:
+    """Write what a stream's encoding lacks as `\\uXXXX`, and nothing where a stream is closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - pathlib is not loaded; open to the end
+        elif getattr(stream, "errors", None) == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _abandon_stdout() -> None:
+    """Have the interpreter flush what is left at its exit to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str]) -> int:
-    parser = build_parser()
-    options = parser.parse_args(_with_command(arguments))
-    command = {"open": _open, "summary": _summary, "layers": _layers}[options.command]
-    code = command(options)
-    sys.stdout.flush()
-    return code
+    try:
+        options = build_parser().parse_args(_with_command(arguments))
+        return _COMMANDS[options.command](options)
+    finally:
+        sys.stdout.flush()
 
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Insert the command `open` where the first argument is no command: a path, or nothing at all."""
     first = arguments[0] if arguments else ""
-    if first in ("open", "summary", "layers") or first in ("-h", "--help", "--print-completion"):
+    if first in _COMMANDS or first in ("-h", "--help", "--print-completion"):
         return arguments
     if first.startswith("--print-completion="):
         return arguments
@@ -114,6 +133,12 @@ def build_parser() -> argparse.ArgumentParser:
     layers.add_argument(
         "--format", choices=("table", "csv", "json", "md"), default="table", help="default: table"
     )
+
+    explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
+    explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
+    explain.add_argument(
+        "--json", action="store_true", help="print one JSON object (schema trex-tui/explain/1)"
+    )
     return parser
 
 
@@ -129,6 +154,14 @@ def _add_paths(parser: argparse.ArgumentParser) -> None:
         type=_count,
         metavar="N",
         help="which of several optimization profiles; default: the profiled one",
+    )
+    parser.add_argument(
+        "--peak",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="state a fact of the device for the roofline, instead of what the files tell: bandwidth=320 (GB/s), "
+        "clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s); may be repeated. trex-tui.toml can hold them as well",
     )
 
 
@@ -159,15 +192,16 @@ def _open(options: argparse.Namespace) -> int:
 
 
 def _summary(options: argparse.Namespace) -> int:
+    from functools import partial
+
     from trex_tui.reports.summary import print_summary, summary_document
 
     engines, strays = _load_all(options)
     if options.json:
         _print_json(summary_document(engines, strays))
         return _OK
-    console = _console()
     for engine in engines:
-        print_summary(engine, console)
+        _print_text(partial(print_summary, engine))
     for diagnostic in strays:
         _complain(f"{diagnostic.severity.value}: {diagnostic}")
     return _OK
@@ -176,14 +210,15 @@ def _summary(options: argparse.Namespace) -> int:
 def _load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
     """Every engine that can be loaded; one that cannot costs only itself, unless it is the only one."""
     from trex_tui.artifacts import scan
-    from trex_tui.engine.engine import load_set
     from trex_tui.errors import ArtifactError
+    from trex_tui.loading import LoadOptions, load
 
+    wanted = LoadOptions.of(options.optimization_profile, options.peak)
     found = scan(_paths(options))
     engines, strays = [], list(found.diagnostics)
     for source in found.sets:
         try:
-            engines.append(load_set(source, options.optimization_profile))
+            engines.append(load(source, wanted))
         except ArtifactError as error:
             if len(found.sets) == 1:
                 raise
@@ -194,13 +229,17 @@ def _load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
 
 
 def _layers(options: argparse.Namespace) -> int:
-    from trex_tui.engine.columns import COLUMNS
+    from functools import partial
+
+    from trex_tui.analysis.columns import ALL_COLUMNS
     from trex_tui.errors import TrexError
     from trex_tui.reports import layers as report
 
     brief = options.format in ("table", "md")
-    names = options.columns.split(",") if options.columns else None
-    columns = report.columns_named(names or (report.BRIEF_COLUMNS if brief else [c.name for c in COLUMNS]))
+    names = [name.strip() for name in options.columns.split(",")] if options.columns else None
+    columns = report.columns_named(
+        names or (report.BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS])
+    )
     sort = report.columns_named([options.sort])[0] if options.sort else None
     engines, strays = _load_all(options)
     if len(engines) > 1:
@@ -217,20 +256,45 @@ def _layers(options: argparse.Namespace) -> int:
     elif options.format == "md":
         sys.stdout.write(report.layers_markdown(engine, layers, columns))
     else:
-        console = _console()
-        width = max(16, console.width // 3) if console.is_terminal else 0
-        console.print(report.layers_table(engine, layers, columns, width))
+        _print_text(partial(report.print_layers, engine, layers, columns))
     return _OK
 
 
-def _console() -> Console:
-    """A console on stdout. In a pipe nothing is cut to a width that no one looks at."""
+def _explain(options: argparse.Namespace) -> int:
+    from trex_tui.analysis.columns import ALL_COLUMNS
+    from trex_tui.reports import explain as report
+    from trex_tui.reports.layers import columns_named
+
+    columns = columns_named(options.columns) if options.columns else ALL_COLUMNS
+    if options.json:
+        _print_json(report.explain_document(columns))
+    elif options.columns:
+        print("\n\n".join(map(report.explain_column, columns)))  # noqa: T201 - this is the result
+    else:
+        print(report.columns_overview(columns))  # noqa: T201 - this is the result
+    return _OK
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "open": _open,
+    "summary": _summary,
+    "layers": _layers,
+    "explain": _explain,
+}
+
+
+def _print_text(draw: Callable[[Console], None]) -> None:
+    """Print with Rich. In a pipe nothing is cut to a width that no one looks at, nor padded to it."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    if not console.is_terminal:
-        console.width = 1_000_000
-    return console
+    if console.is_terminal:
+        draw(console)
+        return
+    console.width = 1_000_000
+    with console.capture() as captured:
+        draw(console)
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def _print_json(document: object) -> None:

@@ -8,13 +8,23 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.engine.columns import COLUMNS, COLUMNS_BY_NAME, Column
+from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
+from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
-from trex_tui.text import MISSING, format_bytes, format_ms, format_pct, printable, shorten_middle
+from trex_tui.text import (
+    MISSING,
+    format_bytes,
+    format_count,
+    format_ms,
+    format_pct,
+    printable,
+    shorten_middle,
+)
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 SCHEMA = "trex-tui/layers/1"
@@ -29,11 +39,11 @@ def columns_named(names: Sequence[str]) -> list[Column]:
     Raises:
         TrexError: A name is no column; the message lists them all.
     """
-    unknown = [name for name in names if name not in COLUMNS_BY_NAME]
+    unknown = [name for name in names if name not in ALL_COLUMNS_BY_NAME]
     if unknown:
-        known = ", ".join(column.name for column in COLUMNS)
+        known = ", ".join(column.name for column in ALL_COLUMNS)
         raise TrexError(f"no column {unknown[0]!r}; the columns are: {known}")
-    return [COLUMNS_BY_NAME[name] for name in names]
+    return [ALL_COLUMNS_BY_NAME[name] for name in names]
 
 
 def sorted_layers(engine: Engine, column: Column | None, *, reverse: bool = False) -> list[Layer]:
@@ -100,6 +110,14 @@ def _markdown_escaped(text: str) -> str:
     return text
 
 
+def print_layers(
+    engine: Engine, layers: Sequence[Layer], columns: Sequence[Column], console: Console
+) -> None:
+    """The table for a person: in a terminal no text is wider than a third of it, in a pipe nothing is cut."""
+    width = max(16, console.width // 3) if console.is_terminal else 0
+    console.print(layers_table(engine, layers, columns, width))
+
+
 def layers_table(
     engine: Engine, layers: Sequence[Layer], columns: Sequence[Column], name_width: int
 ) -> Table:
@@ -134,4 +152,6 @@ def cell_text(column: Column, value: Any) -> str:  # noqa: ANN401 - any cell
         return format_pct(value)
     if column.name.endswith("_bytes"):
         return format_bytes(value)
-    return str(value)
+    if column.name == "macs" or column.name.endswith("_per_s"):
+        return format_count(value)
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

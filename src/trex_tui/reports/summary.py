@@ -10,6 +10,7 @@ from trex_tui.analysis.totals import Total, total_by_kind, total_by_precision
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Binding
 from trex_tui.errors import Diagnostic
+from trex_tui.reports.numbers import number_facts, numbers
 from trex_tui.text import format_bytes, format_count, format_ms, format_pct, format_shape, plural, printable
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "weights_bytes": engine.weights_bytes,
         "known_weights_bytes": engine.known_weights_bytes,
         "layers_hiding_weights": engine.layers_hiding_weights,
+        **numbers(engine),
         "diagnostics": [_diagnostic(one) for one in engine.diagnostics],
     }
 
@@ -157,7 +159,9 @@ def _layer_words(engine: Engine) -> str:
         return "unknown: neither layer information nor a profile in the set"
     idle = sum(not layer.kind.is_work for layer in engine.layers)
     words = f"{len(engine.layers)}" + (
-        f", of which {idle} do no work (NoOp, constant, sync, shape)" if idle else ""
+        f", of which {idle} {'does' if idle == 1 else 'do'} no work (NoOp, constant, sync, shape)"
+        if idle
+        else ""
     )
     if engine.names_only:
         words += "; names only"
@@ -186,7 +190,8 @@ def _weights_words(engine: Engine) -> str:
 
 def _profile_words(engine: Engine) -> str:
     if engine.latency_sum_ms is None:
-        return "unknown: no profile in the set"
+        why = "the profile has no time for any layer" if engine.has_profile else "no profile in the set"
+        return f"unknown: {why}"
     words = f"sum {format_ms(engine.latency_sum_ms)} ms"
     if engine.profile_iterations is not None:
         words += f" over {plural(engine.profile_iterations, 'iteration')}"
@@ -197,26 +202,34 @@ def _profile_words(engine: Engine) -> str:
 
 def print_summary(engine: Engine, console: Console) -> None:
     """The summary of one engine for a person."""
-    from rich.table import Table
     from rich.text import Text
 
     console.print(Text(printable(engine.name), style="bold"))
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for label, value in facts(engine):
-        grid.add_row(Text(label), Text(value))
-    console.print(grid)
+    console.print(_facts_grid(facts(engine)))
     for title, totals in (("Kind", total_by_kind(engine)), ("Precision", total_by_precision(engine))):
         if totals:
             console.print()
-            console.print(_totals_table(title, totals))
+            console.print(_totals_table(title, totals, "█" if console.encoding.startswith("utf") else "#"))
+    console.print()
+    console.print(_facts_grid(number_facts(engine)))
     for diagnostic in engine.diagnostics:
         console.print(Text(f"{diagnostic.severity.value}: {printable(str(diagnostic))}", style="yellow"))
     console.print()
 
 
-def _totals_table(title: str, totals: Sequence[Total]) -> RenderableType:
+def _facts_grid(lines: Sequence[tuple[str, str]]) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for label, value in lines:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def _totals_table(title: str, totals: Sequence[Total], mark: str) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
@@ -227,7 +240,7 @@ def _totals_table(title: str, totals: Sequence[Total]) -> RenderableType:
     table.add_column("")
     top = max((total.latency_pct or 0.0 for total in totals), default=0.0)
     for total in totals:
-        bar = "█" * round(24 * (total.latency_pct or 0.0) / top) if top else ""
+        bar = mark * round(24 * (total.latency_pct or 0.0) / top) if top else ""
         cells = (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
         table.add_row(Text(total.key), *cells, Text(bar, style="cyan"))
     return table

@@ -1,0 +1,253 @@
+"""The summary and the table of layers, for scripts and for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from helpers import chain, write_graph, write_json, write_profile, write_sample_set
+from trex_tui.engine import COLUMNS, Engine, load_engine
+from trex_tui.errors import Diagnostic, Severity, TrexError
+from trex_tui.reports.layers import (
+    BRIEF_COLUMNS,
+    columns_named,
+    layers_csv,
+    layers_document,
+    layers_markdown,
+    print_layers,
+    sorted_layers,
+)
+from trex_tui.reports.numbers import numbers
+from trex_tui.reports.summary import engine_summary, print_summary, summary_document
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    return load_engine(write_sample_set(tmp_path))
+
+
+def drawn(width: int, draw: Any) -> str:
+    console = Console(file=io.StringIO(), width=width, markup=False, highlight=False, emoji=False)
+    with console.capture() as captured:
+        draw(console)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+def golden(name: str, shown: str) -> str:
+    """What the file says; with UPDATE_GOLDENS set, it says what is shown from now on."""
+    path = GOLDEN / name
+    if os.environ.get("UPDATE_GOLDENS"):
+        path.write_text(shown, encoding="utf-8")
+    return path.read_text(encoding="utf-8")
+
+
+class TestSummary:
+    def test_object(self, engine: Engine, tmp_path: Path) -> None:
+        summary = engine_summary(engine)
+        assert {
+            key: value
+            for key, value in summary.items()
+            if key not in ("files", "by_kind", "by_precision", *numbers(engine))
+        } == {
+            "name": "net",
+            "tensorrt_version": "10.4.0",
+            "device": "NVIDIA Test GPU",
+            "precision": "FP16",
+            "builder_precision": "FP32+FP16",
+            "layers": 6,
+            "names_only": False,
+            "optimization_profile": 0,
+            "optimization_profiles": 1,
+            "bindings": {
+                "inputs": [
+                    {
+                        "name": "input",
+                        "shape": [1, 3, 8, 8],
+                        "dtype": "FP32",
+                        "format": "Row major linear FP32",
+                    }
+                ],
+                "outputs": [{"name": "output", "shape": [1, 10], "dtype": "FP32", "format": "Float"}],
+                "undetermined": [],
+            },
+            "latency_sum_ms": pytest.approx(0.2),
+            "profile_iterations": 1000,
+            "throughput_qps": 4999.5,
+            "latency": {
+                "min_ms": 0.19,
+                "mean_ms": 0.2,
+                "median_ms": 0.2,
+                "max_ms": 0.21,
+                "p90_ms": 0.205,
+                "p95_ms": 0.208,
+                "p99_ms": 0.21,
+                "source": "profile_metadata: performance_summary",
+                "queries": None,
+                "warmup_queries": 0,
+            },
+            "weights_bytes": 432 * 2 + 16 * 2 + 10 * 1024 * 2,
+            "known_weights_bytes": 432 * 2 + 16 * 2 + 10 * 1024 * 2,
+            "layers_hiding_weights": 0,
+            "diagnostics": [
+                {
+                    "severity": "warning",
+                    "file": str(tmp_path / "net.profile.json"),
+                    "where": None,
+                    "message": "has no row for 1 of 6 layers (the first: 'softmax')",
+                }
+            ],
+        }
+        assert summary["files"] == {
+            kind: str(tmp_path / f"net.{name}")
+            for kind, name in (
+                ("graph", "graph.json"),
+                ("profile", "profile.json"),
+                ("timing", "timing.json"),
+                ("build_metadata", "build.metadata.json"),
+                ("profile_metadata", "profile.metadata.json"),
+                ("build_log", "build.log"),
+            )
+        }
+        assert summary["by_kind"]["gemm"] == {
+            "layers": 1,
+            "latency_ms": 0.12,
+            "latency_pct": pytest.approx(60.0),
+        }
+        assert list(summary["by_kind"]) == ["gemm", "convolution", "myelin", "reformat", "noop", "softmax"]
+        assert summary["by_kind"]["softmax"] == {"layers": 1, "latency_ms": None, "latency_pct": None}
+        assert {key: total["layers"] for key, total in summary["by_precision"].items()} == {
+            "FP16": 5,
+            "FP32": 1,
+        }
+
+    def test_absent_facts_are_null(self, tmp_path: Path) -> None:
+        summary = engine_summary(
+            load_engine(write_json(tmp_path / "a.timing.json", [{"latencyMs": 1, "computeMs": 1}]))
+        )
+        absent = {key for key, value in summary.items() if value is None}
+        assert absent == {
+            "gap",
+            "tensorrt_version",
+            "device",
+            "precision",
+            "builder_precision",
+            "layers",
+            "latency_sum_ms",
+            "profile_iterations",
+            "throughput_qps",
+            "weights_bytes",
+            "known_weights_bytes",
+        }
+        assert (summary["by_kind"], summary["by_precision"]) == ({}, {})
+        assert summary["latency"]["p99_ms"] == 1.0
+
+    def test_document(self, engine: Engine) -> None:
+        stray = Diagnostic(Severity.ERROR, Path("x.json"), "line 1", "is broken")
+        document = summary_document([engine], [stray])
+        assert list(document) == ["schema", "engines", "diagnostics"]
+        assert document["schema"] == "trex-tui/summary/1"
+        assert document["diagnostics"] == [
+            {"severity": "error", "file": "x.json", "where": "line 1", "message": "is broken"}
+        ]
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+    def test_text(self, engine: Engine, tmp_path: Path) -> None:
+        shown = drawn(1000, lambda console: print_summary(engine, console))
+        shown = shown.replace(str(tmp_path), "DIR").replace("DIR/", "")
+        assert shown == golden("summary.txt", shown)
+
+    def test_text_of_little(self, tmp_path: Path) -> None:
+        engine = load_engine(write_graph(tmp_path / "a.graph.json", ["Conv_0"]))
+        shown = drawn(200, lambda console: print_summary(engine, console))
+        for line in (
+            "Device       not stated",
+            "Precision    unknown",
+            "Layers       1; names only",
+            "Inputs       unknown",
+            "Weights      unknown",
+            "Latency      unknown: neither a performance summary nor timing rows in the set",
+            "Layer times  unknown: no profile in the set",
+        ):
+            assert line in shown.splitlines()
+
+    def test_a_profile_that_does_not_belong(self, tmp_path: Path) -> None:
+        write_profile(tmp_path / "a.profile.json", [("x", 1.0)])
+        engine = load_engine(write_graph(tmp_path / "a.graph.json", chain("one")))
+        shown = drawn(200, lambda console: print_summary(engine, console))
+        assert "Layer times  unknown: the profile has no time for any layer" in shown.splitlines()
+
+    def test_one_iteration_is_pointed_out(self, tmp_path: Path) -> None:
+        engine = load_engine(write_profile(tmp_path / "a.profile.json", [("one", 1.0)], count=1))
+        shown = drawn(200, lambda console: print_summary(engine, console))
+        assert (
+            "sum 1.0000 ms over 1 iteration (one iteration: the times are hardly more than a hint)" in shown
+        )
+
+
+class TestLayers:
+    def brief(self) -> Any:
+        return columns_named(BRIEF_COLUMNS)
+
+    def test_text(self, engine: Engine) -> None:
+        shown = drawn(1000, lambda console: print_layers(engine, engine.layers, self.brief(), console))
+        assert shown == golden("layers.txt", shown)
+
+    def test_markdown(self, engine: Engine) -> None:
+        shown = layers_markdown(engine, engine.layers, self.brief())
+        assert shown == golden("layers.md", shown)
+
+    def test_csv(self, engine: Engine) -> None:
+        columns = columns_named([*BRIEF_COLUMNS, "onnx_nodes"])
+        text = layers_csv(engine, engine.layers, columns)
+        assert text == golden("layers.csv", text)
+        rows = list(csv.reader(io.StringIO(text)))
+        assert rows[5][:5] == ["4", 'evil ␛[31m|name|, "quoted"', "myelin", "FP16", "0.02"]
+
+    def test_document(self, engine: Engine) -> None:
+        document = layers_document(engine, engine.layers, COLUMNS)
+        assert (document["schema"], document["engine"]) == ("trex-tui/layers/1", "net")
+        assert [list(row) for row in document["layers"]] == [[column.name for column in COLUMNS]] * 6
+        second, last = document["layers"][1], document["layers"][5]
+        assert (second["name"], second["kind"], second["latency_ms"]) == (
+            "/features/Conv + /features/Relu",
+            "convolution",
+            0.05,
+        )
+        assert second["onnx_nodes"] == ("/features/Conv", "/features/Relu")
+        assert (last["latency_ms"], last["tactic"]) == (None, None)
+        json.dumps(document, allow_nan=False)
+
+    def test_columns_are_documented(self) -> None:
+        assert all(column.description.endswith((".", "…")) for column in COLUMNS)
+        assert len({column.name for column in COLUMNS}) == len(COLUMNS)
+
+    def test_unknown_column(self) -> None:
+        with pytest.raises(TrexError, match=r"^no column 'speed'; the columns are: index, name, kind, "):
+            columns_named(["name", "speed"])
+
+    @pytest.mark.parametrize(
+        ("column", "reverse", "order"),
+        [
+            (None, False, [0, 1, 2, 3, 4, 5]),
+            (None, True, [5, 4, 3, 2, 1, 0]),
+            ("latency_ms", False, [3, 1, 4, 0, 2, 5]),
+            ("latency_ms", True, [2, 0, 4, 1, 3, 5]),
+            ("kind", False, [1, 3, 4, 2, 0, 5]),
+            ("kind", True, [5, 0, 2, 4, 3, 1]),
+            ("tactic", False, [1, 0, 2, 3, 4, 5]),
+            ("tactic", True, [1, 0, 2, 3, 4, 5]),
+            ("index", False, [5, 4, 3, 2, 1, 0]),
+        ],
+    )
+    def test_order(self, engine: Engine, column: str | None, reverse: bool, order: list[int]) -> None:
+        chosen = columns_named([column])[0] if column else None
+        assert [layer.index for layer in sorted_layers(engine, chosen, reverse=reverse)] == order
