@@ -1,7 +1,7 @@
 """Every key, once: bindings, footer, help and the README's table are made from this list.
 
-Movement inside tables is bound by the table widget itself; it is listed here too, marked as such, so that help is complete
-and a test can find clashes.
+Movement is bound by the widgets that scroll; it is listed here too, marked as such, so that help is complete and a test can
+find clashes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ class Place(str, Enum):
 
     EVERYWHERE = "Everywhere"
     ENGINE = "Engine"
-    MOVE = "Lists and tables"
+    MOVE = "Lists, tables and texts"
     LAYERS = "Layers"
+    TREE = "Tree of layers"
     LATENCY = "Latency"
     ENGINES = "List of engines"
+    DIALOG = "Windows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ class Action:
         place: Where it works.
         footer: Whether the footer shows it.
         bound_by_widget: The widget binds it; nothing else may.
+        priority: It is looked for before the key reaches any widget: it works over a window too, and keys typed right
+            behind it find the keyboard where it put it.
+        overrides: Id of the action that has the same key further out, and gets it back whenever this one is not possible.
     """
 
     id: str
@@ -45,6 +50,8 @@ class Action:
     place: Place
     footer: bool = False
     bound_by_widget: bool = False
+    priority: bool = False
+    overrides: str = ""
 
 
 def _movement(id: str, keys: str, help: str) -> Action:  # noqa: A002 - the field's name
@@ -53,107 +60,67 @@ def _movement(id: str, keys: str, help: str) -> Action:  # noqa: A002 - the fiel
 
 
 ACTIONS: tuple[Action, ...] = (
+    Action("app.help", "question_mark,f1", "help", "help", "Show the keys that work here.", Place.EVERYWHERE, True),
     Action(
-        "app.help",
-        "question_mark,f1",
-        "help",
-        "help",
-        "Show the keys that work here.",
-        Place.EVERYWHERE,
-        True,
+        "app.palette", "ctrl+p,colon", "command_palette", "find", "Find a command, a theme or a layer by name.",
+        Place.EVERYWHERE, True,
+    ),
+    Action("app.close", "q", "close", "quit", "Quit.", Place.EVERYWHERE, True),
+    Action(
+        "app.quit", "ctrl+c,ctrl+q", "quit", "quit at once", "Quit, from everywhere.", Place.EVERYWHERE, priority=True
     ),
     Action(
-        "app.palette",
-        "ctrl+p,colon",
-        "command_palette",
-        "palette",
-        "Find a command, a theme or a layer by name.",
-        Place.EVERYWHERE,
-        True,
+        "app.suspend", "ctrl+z", "suspend_process", "suspend", "Suspend to the shell.", Place.EVERYWHERE, priority=True
     ),
-    Action(
-        "app.close",
-        "q",
-        "close",
-        "quit",
-        "Close this and go back to the list of engines, or quit.",
-        Place.EVERYWHERE,
-        True,
-    ),
-    Action("app.quit", "ctrl+c,ctrl+q", "quit", "quit", "Quit at once.", Place.EVERYWHERE),
-    Action("app.suspend", "ctrl+z", "suspend_process", "suspend", "Suspend to the shell.", Place.EVERYWHERE),
     Action("engine.layers", "1", "show('layers')", "layers", "The layers as a tree.", Place.ENGINE),
     Action("engine.latency", "2", "show('latency')", "latency", "The layers as a table.", Place.ENGINE),
     Action(
-        "engine.filter",
-        "slash",
-        "filter",
-        "filter",
-        "Show only layers whose name has all these words; -word leaves out.",
-        Place.ENGINE,
-        True,
+        "engine.filter", "slash", "filter", "filter", "Show only layers whose name has all these words; -word leaves out.",
+        Place.ENGINE, True, priority=True,
     ),
-    Action("engine.clear", "escape", "clear", "clear", "Clear the filter.", Place.ENGINE),
+    Action("engine.clear", "escape", "clear", "clear", "Clear the filter.", Place.ENGINE, True),
     Action("engine.notes", "exclamation_mark", "notes", "notes", "What was wrong with the files.", Place.ENGINE),
     Action(
-        "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.", Place.ENGINES, True
+        "engine.back", "q,ctrl+o", "back", "engines", "Go back to the list of engines, if there is one.",
+        Place.ENGINE, True, overrides="app.close",
     ),
     Action("engine.next_pane", "tab", "app.focus_next", "next pane", "Go to the next pane.", Place.ENGINE),
     Action(
-        "engine.previous_pane",
-        "shift+tab",
-        "app.focus_previous",
-        "previous pane",
-        "Go to the previous pane.",
+        "engine.previous_pane", "shift+tab", "app.focus_previous", "previous pane", "Go to the previous pane.",
         Place.ENGINE,
     ),
-    _movement("table.cursor_down", "down,j", "A line down."),
-    _movement("table.cursor_up", "up,k", "A line up."),
-    _movement("table.first", "home,g", "The first line."),
-    _movement("table.last", "end,G", "The last line."),
+    Action(
+        "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.",
+        Place.ENGINES, True,
+    ),
+    Action("dialog.close", "escape,q", "dismiss_dialog", "close", "Close the window.", Place.DIALOG, True),
+    _movement("table.cursor_down", "j,down", "A line down."),
+    _movement("table.cursor_up", "k,up", "A line up."),
+    _movement("table.first", "g,home", "The first line."),
+    _movement("table.last", "G,end", "The last line."),
     _movement("table.half_page_down", "ctrl+d", "Half a page down."),
     _movement("table.half_page_up", "ctrl+u", "Half a page up."),
     _movement("table.page_down", "pagedown", "A page down."),
     _movement("table.page_up", "pageup", "A page up."),
-    _movement("table.select", "enter", "Go into it: expand, or show its details."),
-    Action("layers.expand", "l,right", "expand", "expand", "Expand, or go to the first below.", Place.LAYERS),
-    Action("layers.collapse", "h,left", "collapse", "collapse", "Collapse, or go to the parent.", Place.LAYERS),
-    Action("layers.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.LAYERS),
-    Action("layers.collapse_all", "C", "collapse_all", "collapse all", "Collapse everything.", Place.LAYERS),
+    _movement("table.select", "enter", "Go into it: open, expand, or show its details."),
     Action(
-        "layers.group",
-        "t",
-        "next_grouping",
-        "group by",
-        "Group by module, kind, precision, or not at all.",
-        Place.LAYERS,
-        True,
+        "layers.group", "t", "next_grouping", "group", "Group by module, kind, precision, or not at all.",
+        Place.LAYERS, True,
     ),
-    Action(
-        "layers.order",
-        "s",
-        "toggle_order",
-        "order",
-        "Order by execution or by time.",
-        Place.LAYERS,
-        True,
-    ),
-    Action(
-        "layers.details",
-        "z",
-        "zoom",
-        "zoom",
-        "Give the whole width to the details, or take it back.",
-        Place.LAYERS,
-    ),
+    Action("layers.order", "s", "toggle_order", "order", "Order by execution or by time.", Place.LAYERS, True),
+    Action("layers.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LAYERS),
+    Action("tree.expand", "l,right", "expand", "expand", "Expand, or go to the first below.", Place.TREE),
+    Action("tree.collapse", "h,left", "collapse", "collapse", "Collapse, or go to the parent.", Place.TREE),
+    Action("tree.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.TREE),
+    Action("tree.collapse_all", "C", "collapse_all", "collapse all", "Collapse everything.", Place.TREE),
     Action("latency.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.LATENCY, True),
     Action("latency.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.LATENCY, True),
     Action(
-        "latency.column_left", "left", "column_left", "column left", "Choose the column to the left.", Place.LATENCY,
+        "table.column_left", "left", "column_left", "column left", "Choose the column to the left.", Place.LATENCY,
         bound_by_widget=True,
     ),
     Action(
-        "latency.column_right", "right", "column_right", "column right", "Choose the column to the right.",
+        "table.column_right", "right", "column_right", "column right", "Choose the column to the right.",
         Place.LATENCY, bound_by_widget=True,
     ),
 )  # fmt: skip

@@ -23,6 +23,8 @@ class _Options(OptionList):
         Binding("k", "cursor_up", show=False),
         Binding("g", "first", show=False),
         Binding("G", "last", show=False),
+        Binding("ctrl+d", "page_down", show=False),
+        Binding("ctrl+u", "page_up", show=False),
     ]
 
 
@@ -30,14 +32,14 @@ class ChooseScreen(Dialog[str]):
     """A list to choose from; the result is the key of the choice, or None."""
 
     DEFAULT_CSS = """
-    ChooseScreen _Options {
-        width: auto;
-        min-width: 30;
-        height: auto;
-        max-height: 100%;
-        border: none;
+    ChooseScreen > _Options.dialog {
         padding: 0;
-        background: $surface;
+        &:focus { background-tint: transparent; }
+        &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
+            color: $foreground;
+            background: $surface;
+            text-style: reverse;
+        }
     }
     """
 
@@ -58,9 +60,6 @@ class ChooseScreen(Dialog[str]):
         """Start on the current choice."""
         keys = list(self._options)
         choices = self.query_one(_Options)
-        choices.styles.border = (
-            ("round", "ansi_default") if self.app.current_theme.name.startswith("ansi") else None
-        )
         choices.highlighted = keys.index(self._current) if self._current in keys else 0
 
     @on(OptionList.OptionSelected)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.command import Provider
 from textual.reactive import reactive
-from textual.screen import Screen
-from textual.widgets import ContentSwitcher, Footer
+from textual.widgets import ContentSwitcher
 
 from trex_tui.actions import Place
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import filter_layers
+from trex_tui.screens.frame import MainScreen, TooSmall
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.notes import NotesScreen
@@ -28,32 +27,34 @@ from trex_tui.widgets.header import EngineHeader
 from trex_tui.widgets.tab_bar import TabBar, TabChosen
 
 TABS = {"layers": "Layers", "latency": "Latency"}
-BREAKPOINTS = [(0, "-tiny"), (60, "-narrow"), (80, "-medium"), (120, "-wide")]
 
 
-def _layer_commands() -> type[Provider]:
-    from trex_tui.screens.palette import LayerCommands  # it knows this screen
+class EngineScreen(MainScreen):
+    """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
-    return LayerCommands
-
-
-class EngineScreen(Screen[None]):
-    """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them."""
+    Args:
+        engine: What is shown.
+        is_listed: Whether there is a list of engines to go back to.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
-    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_layer_commands}
-    PLACES: ClassVar[dict[str, Place]] = {"layers": Place.LAYERS, "latency": Place.LATENCY}
+    PLACES: ClassVar[dict[str, tuple[Place, ...]]] = {
+        "layers": (Place.LAYERS, Place.TREE),
+        "latency": (Place.LATENCY,),
+    }
 
     current_layer: reactive[Layer | None] = reactive(None)
     filter_text: reactive[str] = reactive("")
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, is_listed: bool = False) -> None:
         super().__init__()
         self.engine = engine
+        self.is_listed = is_listed
         self._matching: Sequence[Layer] = engine.layers
         self._behind: set[str] = set()
         """Panes that do not show what the filter left."""
+        self._stand_in: Layer | None = None
+        """Where the cursor stands because the filter hides the current layer; a person did not choose it."""
 
     def compose(self) -> ComposeResult:
         """Header, tabs, the screens on top of each other, filter line, footer."""
@@ -63,14 +64,15 @@ class EngineScreen(Screen[None]):
             yield LayersPane(self.engine, id="layers")
             yield LatencyPane(self.engine, id="latency")
         yield FilterBar()
-        yield Footer(show_command_palette=False, compact=True)
+        yield self.footer()
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """Start where the time goes, on the slowest layer."""
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = slowest or next(iter(self.engine.layers), None)
-        self.action_show("latency" if self.engine.has_profile else "layers")
+        self._show("latency" if self.engine.has_profile else "layers")
 
     @property
     def pane(self) -> EnginePane:
@@ -80,15 +82,39 @@ class EngineScreen(Screen[None]):
     @property
     def help_places(self) -> list[Place]:
         """Whose keys work now, the most special first."""
-        return [self.PLACES[self.pane.id or ""], Place.MOVE, Place.ENGINE, Place.EVERYWHERE]
+        return [*self.PLACES[self.pane.id or ""], Place.MOVE, Place.ENGINE, Place.DIALOG, Place.EVERYWHERE]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Esc clears a filter that is there, `q` goes back to a list that is there, and `/` typed into the filter is text."""
+        if action == "clear":
+            return bool(self.filter_text)
+        if action == "back":
+            return self.is_listed
+        if action == "filter":
+            return not self._is_typing
+        return super().check_action(action, parameters)
+
+    @property
+    def _is_typing(self) -> bool:
+        return self.is_mounted and self.query_one(FilterBar).is_open
 
     def action_show(self, tab: str) -> None:
-        """Show one of the screens, on the current layer."""
+        """Show one of the screens, on the layer that is under the cursor of the one before."""
+        # The messages that tell of the cursor may still be waiting behind this key.
+        if self.pane.cursor_layer is not None:
+            self._choose(self.pane.cursor_layer)
+        self._show(tab)
+
+    def _show(self, tab: str) -> None:
         self.query_one(ContentSwitcher).current = tab
         self.query_one(TabBar).active = tab
         self._bring_up_to_date()
-        self.pane.show_layer(self.current_layer)
-        self.pane.take_focus()
+        self._show_current_layer()
+        self._focus_pane()
+
+    def _focus_pane(self) -> None:
+        # At once, not when the messages now waiting are done: the next key may be among them.
+        self.set_focus(self.pane.main_part)
 
     @on(TabChosen)
     def _tab_chosen(self, event: TabChosen) -> None:
@@ -96,18 +122,30 @@ class EngineScreen(Screen[None]):
 
     @on(LayerChosen)
     def _layer_chosen(self, event: LayerChosen) -> None:
-        self.current_layer = event.layer
+        if event.layer is not self._stand_in:
+            self._choose(event.layer)
 
     @on(LayerOpened)
     def _layer_opened(self, event: LayerOpened) -> None:
-        self.current_layer = event.layer
-        self.action_show("layers")
+        self._choose(event.layer)
+        self._show("layers")
+
+    def _choose(self, layer: Layer) -> None:
+        self.current_layer, self._stand_in = layer, None
+
+    def go_to(self, layer: Layer) -> None:
+        """Show a layer among its neighbours, wherever it is; a filter that hides it is cleared."""
+        self._choose(layer)
+        if layer not in self._matching:
+            self.filter_text = ""
+        self._show("layers")
 
     # Filter
 
     def action_filter(self) -> None:
         """Open the filter line."""
         self.query_one(FilterBar).open(self.filter_text)
+        self.refresh_bindings()
 
     def action_clear(self) -> None:
         """Clear the filter."""
@@ -121,8 +159,16 @@ class EngineScreen(Screen[None]):
     def _filter_closed(self, event: FilterClosed) -> None:
         if not event.keep:
             self.filter_text = ""
-        self.query_one(FilterBar).close()
-        self.pane.take_focus()
+        if self.focused is None:
+            self._focus_pane()
+        self.refresh_bindings()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Who goes elsewhere, by Tab or with the mouse, has done with typing."""
+        line = self.query_one(FilterBar)
+        if line.is_open and line not in event.widget.ancestors:
+            line.close()
+            self.refresh_bindings()
 
     def watch_filter_text(self, text: str) -> None:
         """Show the matching layers everywhere, and say how many they are."""
@@ -133,14 +179,27 @@ class EngineScreen(Screen[None]):
         self._bring_up_to_date()
         remark = f"/{text}  {len(self._matching)} of {plural(len(self.engine.layers), 'layer')}"
         self.query_one(TabBar).remark = remark if text.strip() else ""
+        self.refresh_bindings()
 
     def _bring_up_to_date(self) -> None:
         """Let the pane on screen follow the filter. The others follow when they are shown: a keystroke must not wait for
         what nobody sees."""
         if self.pane.id in self._behind:
             self._behind.discard(self.pane.id)
+            was_on_group = self.pane.is_on_group
             self.pane.show_layers(self._matching, is_filtered=bool(self.filter_text.strip()))
+            if not (was_on_group and self.pane.is_on_group):
+                self._show_current_layer()
+
+    def _show_current_layer(self) -> None:
+        self.pane.show_layer(self.current_layer)
+        layer = self.pane.cursor_layer
+        self._stand_in = None if layer is self.current_layer else layer
 
     def action_notes(self) -> None:
         """Show what was wrong with the files."""
         self.app.push_screen(NotesScreen(self.engine))
+
+    def action_back(self) -> None:
+        """Go back to the list of engines."""
+        self.app.pop_screen()

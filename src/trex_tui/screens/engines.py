@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
-from textual.widgets import Footer
 
 from trex_tui.actions import Place
 from trex_tui.analysis.latency import EndToEnd, end_to_end
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
-from trex_tui.screens.engine import BREAKPOINTS
+from trex_tui.screens.frame import MainScreen, TooSmall
 from trex_tui.screens.notes import diagnostic_lines
 from trex_tui.screens.text import TextScreen
-from trex_tui.text import format_bytes, format_ms, plural
+from trex_tui.text import format_bytes, format_ms, plural, printable
 from trex_tui.theme import precision_style
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.header import missing_parts
 from trex_tui.widgets.summary_line import SummaryLine
-from trex_tui.widgets.table import RowSelected, VirtualTable
+from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.wrapped_lines import TextLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,18 @@ class EngineRow:
         """The row of an engine that could be read."""
         return cls(source, engine, end_to_end(engine))
 
+    @property
+    def in_words(self) -> str:
+        """What there may be no room for in the table: where it lies, what ran it, or why it cannot be read."""
+        if self.error is not None:
+            return f"cannot be read: {self.error.diagnostic.message}"
+        parts = [str(self.source.directory)]
+        if self.engine is not None:
+            version = self.engine.tensorrt_version
+            parts += [self.engine.device_name or "", f"TensorRT {version}" if version else ""]
+            parts += missing_parts(self.engine)
+        return " · ".join(part for part in parts if part)
+
 
 @dataclass
 class EngineOpened(Message):
@@ -53,13 +64,17 @@ class EngineOpened(Message):
     engine: Engine
 
 
-class EnginesScreen(Screen[None]):
+class EnginesScreen(MainScreen):
     """The list of engines; it fills while they are read."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINES)
-    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
 
-    help_places: ClassVar[list[Place]] = [Place.ENGINES, Place.MOVE, Place.EVERYWHERE]
+    help_places: ClassVar[list[Place]] = [
+        Place.ENGINES,
+        Place.MOVE,
+        Place.DIALOG,
+        Place.EVERYWHERE,
+    ]
 
     def __init__(self, discovery: Discovery) -> None:
         super().__init__()
@@ -71,7 +86,9 @@ class EnginesScreen(Screen[None]):
         """Title, table, what the row says in words, footer."""
         yield SummaryLine(id="engines-title")
         yield self.table
-        yield Footer(show_command_palette=False, compact=True)
+        yield SummaryLine(id="engines-words")
+        yield self.footer()
+        yield TooSmall()
 
     def on_mount(self) -> None:
         """Show the names at once."""
@@ -91,14 +108,19 @@ class EnginesScreen(Screen[None]):
             words += f", {read} read"
         if self._discovery.diagnostics:
             words += f" · {plural(len(self._discovery.diagnostics), 'file')} of no use here"
-        self.query_one(SummaryLine).text = words
+        self.query_one("#engines-title", SummaryLine).text = words
+        self._say_row()
+
+    @on(RowHighlighted)
+    def _say_row(self) -> None:
+        row = self.table.cursor_item
+        self.query_one("#engines-words", SummaryLine).text = row.in_words if row else ""
 
     def action_notes(self) -> None:
         """Show which files were of no use."""
-        lines = diagnostic_lines(self._discovery.diagnostics)
-        lines += diagnostic_lines(row.error.diagnostic for row in self._rows if row.error is not None)
-        text = Content("\n").join(lines) if lines else Content("Every file was of use.")
-        self.app.push_screen(TextScreen("Notes", text))
+        errors = [row.error.diagnostic for row in self._rows if row.error is not None]
+        lines = diagnostic_lines([*errors, *self._discovery.diagnostics])
+        self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("Every file was of use."))]))
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[EngineRow]) -> None:
@@ -106,73 +128,75 @@ class EnginesScreen(Screen[None]):
         if row.engine is not None:
             self.post_message(EngineOpened(row.engine))
         elif row.error is not None:
-            self.notify(str(row.error), title="cannot be opened", severity="error", markup=False)
+            notes = [row.error.diagnostic, *row.error.diagnostics]
+            self.app.push_screen(
+                TextScreen(f"{printable(row.source.name)} cannot be opened", diagnostic_lines(notes))
+            )
 
 
 def _columns() -> list[Column[EngineRow]]:
-    def of_engine(get: Callable[[Engine], object]) -> Callable[[EngineRow], object]:
-        return lambda row: None if row.engine is None else get(row.engine)
-
-    def median_ms(row: EngineRow) -> float | None:
-        return row.latency.summary.median_ms if row.latency else None
-
     return [
         Column("name", "Engine", lambda row: row.source.name, flex=True, width=20),
-        Column("device", "Device", of_engine(lambda engine: engine.device_name), width=24, priority=4),
+        Column("device", "Device", _of_engine(lambda engine: engine.device_name), width=24, priority=4),
         Column(
-            "tensorrt", "TensorRT", of_engine(lambda engine: engine.tensorrt_version), width=9, priority=5
+            "tensorrt", "TensorRT", _of_engine(lambda engine: engine.tensorrt_version), width=9, priority=5
         ),
         Column(
             "precision",
             "Prec",
-            of_engine(lambda engine: engine.precision.value if engine.precision else None),
+            _of_engine(lambda engine: engine.precision.value if engine.precision else None),
             width=5,
             priority=1,
             style=lambda row: precision_style(row.engine.precision) if row.engine else None,
         ),
-        Column(
-            "layers",
-            "Layers",
-            of_engine(lambda engine: len(engine.layers)),
-            align="right",
-            width=7,
-            priority=2,
+        _number("layers", "Layers", _of_engine(lambda engine: len(engine.layers)), str, 7, 2),
+        _number(
+            "median_ms",
+            "Median ms",
+            lambda row: row.latency.summary.median_ms if row.latency else None,
+            format_ms,
+            11,
+            0,
         ),
-        Column("median_ms", "Median ms", median_ms, format=format_ms, align="right", width=11),
-        Column(
+        _number(
             "throughput_qps",
             "qps",
             lambda row: row.latency.throughput_qps if row.latency else None,
-            format=lambda value: f"{value:.1f}",
-            align="right",
-            width=9,
-            priority=1,
+            "{:.1f}".format,
+            9,
+            1,
         ),
-        Column(
+        _number(
             "latency_sum_ms",
             "Σ layers ms",
-            of_engine(lambda engine: engine.latency_sum_ms),
-            format=format_ms,
-            align="right",
-            width=12,
-            priority=3,
+            _of_engine(lambda engine: engine.latency_sum_ms),
+            format_ms,
+            12,
+            3,
         ),
-        Column(
-            "weights",
-            "Weights",
-            of_engine(lambda engine: engine.weights_bytes),
-            format=format_bytes,
-            align="right",
-            width=9,
-            priority=6,
-        ),
-        Column("notes", "", _notes, width=16, priority=3, style=lambda _: "$warning"),
+        _number("weights", "Weights", _of_engine(lambda engine: engine.weights_bytes), format_bytes, 9, 6),
+        Column("notes", "Missing", _notes, width=14, priority=1, style=lambda _: "$warning"),
     ]
+
+
+def _of_engine(get: Callable[[Engine], object]) -> Callable[[EngineRow], object]:
+    return lambda row: None if row.engine is None else get(row.engine)
+
+
+def _number(
+    key: str,
+    title: str,
+    value: Callable[[EngineRow], object],
+    text: Callable[[Any], str],
+    width: int,
+    priority: int,
+) -> Column[EngineRow]:
+    return Column(key, title, value, format=text, align="right", width=width, priority=priority)
 
 
 def _notes(row: EngineRow) -> str:
     if row.error is not None:
-        return "unreadable"
+        return "cannot be read"
     if row.engine is None:
         return "reading …"
-    return ", ".join(missing_parts(row.engine))
+    return next(iter(missing_parts(row.engine)), "")

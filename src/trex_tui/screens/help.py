@@ -8,25 +8,27 @@ from textual.content import Content
 
 from trex_tui.actions import Place, keys_table
 from trex_tui.screens.text import TextScreen
+from trex_tui.widgets.wrapped_lines import TextLine
 
 
-def help_text(places: Iterable[Place]) -> Content:
+def help_lines(places: Iterable[Place]) -> list[TextLine]:
     """Keys and sentences, under a heading per place."""
     rows = keys_table(places)
     width = max(len(keys) for _, keys, _ in rows)
-    lines: list[Content] = []
+    lines: list[TextLine] = []
     heading = ""
     for place, keys, sentence in rows:
         if place != heading:
-            lines += [Content("")] if lines else []
-            lines.append(Content.styled(place, "bold $primary"))
+            lines += [TextLine(Content(""))] if lines else []
+            lines.append(TextLine(Content.styled(place, "bold $primary")))
             heading = place
-        lines.append(Content.assemble((f"  {keys:<{width}}  ", "bold $accent"), sentence))
-    return Content("\n").join(lines)
+        row = Content.assemble((f"  {keys:<{width}}  ", "bold $accent"), sentence)
+        lines.append(TextLine(row, width + 4))
+    return lines
 
 
 class HelpScreen(TextScreen):
     """The keys of some places."""
 
     def __init__(self, places: Iterable[Place]) -> None:
-        super().__init__("Keys", help_text(places))
+        super().__init__("Keys", help_lines(places))

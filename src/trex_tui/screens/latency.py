@@ -55,7 +55,9 @@ class LatencyPane(EnginePane):
     def _say_sum(self, layers: Sequence[Layer]) -> None:
         line = self.query_one(SummaryLine)
         total, whole = sum_latency_ms(layers), self.engine.latency_sum_ms
-        if not self.engine.has_profile:
+        if not layers:
+            line.text = "0 layers"
+        elif not self.engine.has_profile:
             line.text = NO_PROFILE
         elif total is None or not whole:
             line.text = f"{plural(len(layers), 'layer')}, none of them profiled"
@@ -68,9 +70,15 @@ class LatencyPane(EnginePane):
         if layer is not None and self.table.cursor_item is not layer:
             self.table.move_to(layer)
 
-    def take_focus(self) -> None:
-        """The keyboard goes to the table."""
-        self.table.focus()
+    @property
+    def cursor_layer(self) -> Layer | None:
+        """The layer under the cursor."""
+        return self.table.cursor_item
+
+    @property
+    def main_part(self) -> VirtualTable[Layer]:
+        """The table."""
+        return self.table
 
     @on(RowHighlighted)
     def _highlighted(self, event: RowHighlighted[Layer]) -> None:

@@ -1,4 +1,4 @@
-"""The command palette: every action, and layers by the words of their names.
+"""The command palette: every action that works here, themes, and layers by the words of their names.
 
 Titles are `Text`, never strings: Textual reads strings as markup.
 """
@@ -19,80 +19,86 @@ from trex_tui.screens.engine import EngineScreen
 from trex_tui.text import format_ms, printable, shorten_middle
 
 if TYPE_CHECKING:
+    from textual.app import SystemCommand
+
     from trex_tui.app import TrexApp
 
-MOST_HITS = 40
+MOST_LAYERS = 40
+_SLOWEST = 5
 
 
-class ActionCommands(Provider):
-    """The actions that work on the screen below the palette, out of the table of actions."""
+class Commands(Provider):
+    """The one provider there is: Textual asks several in no certain order."""
 
     async def discover(self) -> Hits:
-        """All of them."""
+        """Before anything is typed: all actions, those of the screen first, and the slowest layers."""
         for action in self._actions():
-            yield DiscoveryHit(
-                _action_title(action), self._runner(action), text=action.title, help=action.help
-            )
+            yield DiscoveryHit(_title(action), self._runner(action), text=action.title, help=action.help)
+        for command in self._system_commands():
+            yield DiscoveryHit(Text(command.title), command.callback, text=command.title, help=command.help)
+        screen = self.screen
+        if isinstance(screen, EngineScreen):
+            for layer in sorted(screen.engine.layers, key=lambda one: -(one.latency_ms or 0.0))[:_SLOWEST]:
+                title = _layer_title(layer)
+                yield DiscoveryHit(
+                    title, partial(screen.go_to, layer), text=title.plain, help=_layer_help(layer)
+                )
 
     async def search(self, query: str) -> Hits:
-        """Those whose title or sentence matches, by Textual's matcher: they are few."""
+        """Actions by Textual's matcher, as they are few; layers by words."""
         matcher = self.matcher(query)
         for action in self._actions():
-            score = max(matcher.match(action.title), matcher.match(action.help) * 0.8)
+            score = max(matcher.match(_title(action).plain), matcher.match(action.help) * 0.8)
             if score > 0:
-                yield Hit(
-                    score, _action_title(action), self._runner(action), text=action.title, help=action.help
-                )
+                yield Hit(score, _title(action), self._runner(action), text=action.title, help=action.help)
+        for command in self._system_commands():
+            score = matcher.match(command.title)
+            if score > 0:
+                yield Hit(score, Text(command.title), command.callback, text=command.title, help=command.help)
+        for hit in self._layers(query):
+            yield hit
 
     def _actions(self) -> list[Action]:
         places = getattr(self.screen, "help_places", [Place.EVERYWHERE])
-        wanted = [place for place in places if place is not Place.MOVE]
-        return [action for action in actions_in(*wanted) if action.id != "app.palette"]
+        wanted = [place for place in places if place not in (Place.MOVE, Place.DIALOG)]
+        found = [action for place in wanted for action in actions_in(place)]
+        return [action for action in found if action.id != "app.palette" and not action.bound_by_widget]
 
     def _runner(self, action: Action) -> Callable[[], Awaitable[None]]:
         return partial(cast("TrexApp", self.app).run_where_focused, action.action)
 
+    def _system_commands(self) -> list[SystemCommand]:
+        return list(self.app.get_system_commands(self.screen))
 
-def _action_title(action: Action) -> Text:
-    return Text.assemble(action.title, "  ", (key_label(action.keys), "bold"))
+    def _layers(self, query: str) -> list[Hit]:
+        """The layers whose names have all the words; shorter names first, as the words are more of them.
 
-
-class LayerCommands(Provider):
-    """Finds layers by words, in any order; Textual's own matcher takes half a second on 20 000 names."""
-
-    async def discover(self) -> Hits:
-        """Before anything is typed: the slowest layers."""
+        Textual's own matcher takes half a second on 20 000 names, and wants the words in order.
+        """
         screen = self.screen
         if not isinstance(screen, EngineScreen):
-            return
-        slowest = sorted(screen.engine.layers, key=lambda layer: -(layer.latency_ms or 0.0))[:5]
-        for layer in slowest:
-            title = _title(layer)
-            yield DiscoveryHit(
-                title, partial(self._go_to, screen, layer), text=title.plain, help=_help(layer)
-            )
-
-    async def search(self, query: str) -> Hits:
-        """The layers whose names have all the words; shorter names first, as they match more of the name."""
-        screen = self.screen
-        if not isinstance(screen, EngineScreen):
-            return
+            return []
         found = sorted(filter_layers(screen.engine.layers, query), key=lambda layer: len(layer.name))
-        for layer in found[:MOST_HITS]:
-            score = min(1.0, len(query) / max(1, len(layer.name)))
-            title = _title(layer)
-            yield Hit(score, title, partial(self._go_to, screen, layer), text=title.plain, help=_help(layer))
+        return [
+            Hit(
+                min(1.0, len(query) / max(1, len(layer.name))),
+                _layer_title(layer),
+                partial(screen.go_to, layer),
+                text=_layer_title(layer).plain,
+                help=_layer_help(layer),
+            )
+            for layer in found[:MOST_LAYERS]
+        ]
 
-    @staticmethod
-    def _go_to(screen: EngineScreen, layer: Layer) -> None:
-        screen.filter_text = ""
-        screen.current_layer = layer
-        screen.action_show("layers")
+
+def _title(action: Action) -> Text:
+    where = "" if action.place is Place.EVERYWHERE else f"{action.place.value}: "
+    return Text.assemble(f"{where}{action.title}", "  ", (key_label(action.keys), "bold"))
 
 
-def _title(layer: Layer) -> Text:
+def _layer_title(layer: Layer) -> Text:
     return Text(shorten_middle(printable(layer.name), 70))
 
 
-def _help(layer: Layer) -> str:
+def _layer_help(layer: Layer) -> str:
     return f"layer {layer.index}: {layer.kind.value}, {format_ms(layer.latency_ms)} ms"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from textual.containers import Container
 from textual.message import Message
+from textual.widget import Widget
 
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -38,9 +39,20 @@ class EnginePane(Container):
         raise NotImplementedError
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on this layer."""
+        """Stand on this layer, or near it if the filter hides it."""
         raise NotImplementedError
 
-    def take_focus(self) -> None:
-        """Give the keyboard to the pane's main part."""
+    @property
+    def cursor_layer(self) -> Layer | None:
+        """The layer under the cursor; None if it is on something else."""
+        raise NotImplementedError
+
+    @property
+    def is_on_group(self) -> bool:
+        """Whether the cursor is on a group of layers."""
+        return False
+
+    @property
+    def main_part(self) -> Widget:
+        """Where the keyboard belongs."""
         raise NotImplementedError

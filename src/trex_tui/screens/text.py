@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
 
 from trex_tui.screens.dialog import Dialog
-
-
-class _Scroll(VerticalScroll, can_focus=True):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
-        Binding("g", "scroll_home", show=False),
-        Binding("G", "scroll_end", show=False),
-        Binding("ctrl+d,space", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
-    ]
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
 
 
 class TextScreen(Dialog[None]):
     """Text in a window as wide as it needs to be."""
 
     DEFAULT_CSS = """
-    TextScreen > _Scroll > Static { width: auto; max-width: 100%; height: auto; }
+    TextScreen WrappedLines { width: auto; max-width: 100%; }
     """
 
-    def __init__(self, title: str, text: Content) -> None:
+    def __init__(self, title: str, lines: Sequence[TextLine]) -> None:
         super().__init__()
-        self._title, self._text = title, text
+        self._title, self._lines = title, lines
 
     def compose(self) -> ComposeResult:
         """The text."""
-        window = _Scroll(Static(self._text), classes="dialog")
+        window = TextScroll(WrappedLines(self._lines), classes="dialog")
         window.border_title = self._title
         window.border_subtitle = "j k scroll · Esc closes"
         yield window

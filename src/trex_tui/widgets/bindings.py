@@ -17,7 +17,7 @@ def bindings_in(*places: Place) -> list[BindingType]:
             show=action.footer,
             id=action.id,
             tooltip=action.help,
-            key_display=None,
+            priority=action.priority,
         )
         for action in actions_in(*places)
         if not action.bound_by_widget

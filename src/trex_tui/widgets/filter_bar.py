@@ -10,7 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input, Label
+
+NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"
+"""What may be typed or pasted: the line is drawn as it is."""
 
 
 @dataclass
@@ -35,50 +39,82 @@ class FilterClosed(Message):
 
 
 class FilterBar(Horizontal):
-    """Hidden until opened."""
+    """Hidden until opened.
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "clear", show=True)]
+    Enter and Esc are looked for before the text sees them, and the keyboard goes back at once: keys that a person types right
+    behind them, faster than the connection, are not taken for text.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "keep", show=True, priority=True),
+        Binding("escape", "cancel", "clear", show=True, priority=True),
+    ]
 
     DEFAULT_CSS = """
     FilterBar {
         height: 1;
-        display: none;
+        layout: horizontal;
         background: $panel;
-        &.-open { display: block; layout: horizontal; }
         & Label { color: $accent; text-style: bold; padding: 0 0 0 1; }
         & Input { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
         & Input:focus { border: none; }
     }
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.display = False
+        self._focused_before: Widget | None = None
+        self._is_cancelled = False
+        """Keys that were typed before Esc may still reach the text after it; they change nothing any more."""
+
     def compose(self) -> ComposeResult:
         """A slash and the text."""
         yield Label("/", markup=False)
-        yield Input(placeholder="words of the layer's name; -word leaves out", compact=True)
+        yield Input(
+            placeholder="words of the layer's name; -word leaves out",
+            compact=True,
+            select_on_focus=False,
+            restrict=NO_CONTROLS,
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a person may be typing."""
+        return self.display
 
     def open(self, text: str) -> None:
         """Show the line and put the cursor into it."""
-        self.add_class("-open")
+        if not self.is_open:
+            self._focused_before = self.screen.focused
+        self._is_cancelled = False
+        self.display = True
         line = self.query_one(Input)
         with line.prevent(Input.Changed):
             line.value = text
         line.cursor_position = len(text)
-        line.focus()
+        self.screen.set_focus(line)
 
     def close(self) -> None:
         """Hide the line."""
-        self.remove_class("-open")
+        self.display = False
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(FilterChanged(event.value))
+        if not self._is_cancelled:
+            self.post_message(FilterChanged(event.value))
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.post_message(FilterClosed(keep=True))
+    def action_accept(self) -> None:
+        """Enter: keep the filter."""
+        self._leave(keep=True)
 
     def action_cancel(self) -> None:
         """Esc: no filter."""
-        self.post_message(FilterClosed(keep=False))
+        self._is_cancelled = True
+        self._leave(keep=False)
+
+    def _leave(self, *, keep: bool) -> None:
+        self.screen.set_focus(self._focused_before)
+        self.close()
+        self.post_message(FilterClosed(keep))

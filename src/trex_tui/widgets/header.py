@@ -40,7 +40,7 @@ def header_facts(engine: Engine) -> list[Fact]:
     if engine.device_name:
         facts.append(Fact(printable(engine.device_name).removeprefix("NVIDIA "), 3))
     if engine.tensorrt_version:
-        facts.append(Fact(f"TensorRT {engine.tensorrt_version}", 4))
+        facts.append(Fact(f"TensorRT {printable(engine.tensorrt_version)}", 4))
     if engine.precision:
         facts.append(Fact(engine.precision.value, 2))
     facts += [Fact(text, 5, "bold $warning") for text in missing_parts(engine)]

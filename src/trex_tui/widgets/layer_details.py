@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from trex_tui.analysis.grouping import Group
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.links import Link
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.text import format_bytes, format_ms, format_pct, format_shape, plural, printable
+from trex_tui.text import (
+    format_bytes,
+    format_ms,
+    format_pct,
+    format_shape,
+    plural,
+    printable,
+    shorten_middle,
+)
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
 
 Line = tuple[str, str]
 """A style token and a line of text; the token is one of `heading`, `label`, `plain`, `muted`."""
 
+LONGEST_HEADING = 200
+"""A name with more characters is cut in the heading, and stands in full further down."""
 _HIDDEN_ATTRIBUTES = frozenset({"Metadata"})
 
 
 def layer_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
     """What the details pane says of a layer, line by line. Not yet made safe for a terminal."""
-    yield "heading", layer.name
+    yield "heading", shorten_middle(printable(layer.name), LONGEST_HEADING)
     yield "plain", _first_words(layer)
     yield from _time_lines(engine, layer)
     yield from _tensor_lines("Inputs", layer.inputs)
@@ -45,6 +53,9 @@ def layer_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
         yield from (("plain", f"  {node}") for node in layer.onnx_nodes)
     yield from _neighbour_lines("From", engine, engine.producers(layer), outgoing=False)
     yield from _neighbour_lines("To", engine, engine.consumers(layer), outgoing=True)
+    if len(printable(layer.name)) > LONGEST_HEADING:
+        yield "label", "Full name"
+        yield "plain", f"  {layer.name}"
     shown = {key: value for key, value in layer.attributes.items() if key not in _HIDDEN_ATTRIBUTES}
     if shown:
         yield "label", "Attributes"
@@ -100,7 +111,7 @@ def _neighbour_lines(title: str, engine: Engine, links: Sequence[Link], *, outgo
 
 def group_lines(engine: Engine, group: Group) -> Iterator[Line]:
     """What the details pane says of a group."""
-    yield "heading", group.name
+    yield "heading", shorten_middle(printable(group.name), LONGEST_HEADING)
     yield "plain", plural(len(group.layers), "layer")
     total = engine.latency_sum_ms
     if group.latency_ms is None or not total:
@@ -110,17 +121,8 @@ def group_lines(engine: Engine, group: Group) -> Iterator[Line]:
         yield "plain", f"{format_ms(group.latency_ms)} ms · {share} % of all layers"
 
 
-class LayerDetails(VerticalScroll):
+class LayerDetails(TextScroll):
     """The details pane."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
-        Binding("g", "scroll_home", show=False),
-        Binding("G", "scroll_end", show=False),
-        Binding("ctrl+d", "page_down", show=False),
-        Binding("ctrl+u", "page_up", show=False),
-    ]
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -128,7 +130,7 @@ class LayerDetails(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         """One block of text."""
-        yield Static("", markup=False)
+        yield WrappedLines()
 
     def show(self, engine: Engine, entry: Layer | Group | None) -> None:
         """Show a layer or a group, from its top."""
@@ -139,13 +141,15 @@ class LayerDetails(VerticalScroll):
             lines = list(layer_lines(engine, entry))
         else:
             lines = list(group_lines(engine, entry))
-        self.query_one(Static).update(Content("\n").join(map(_content, lines)))
+        self.query_one(WrappedLines).show([_text_line(line) for line in lines])
         self.scroll_home(animate=False)
 
 
 _STYLES = {"heading": "bold", "label": "$primary", "plain": "", "muted": "$text-muted"}
 
 
-def _content(line: Line) -> Content:
+def _text_line(line: Line) -> TextLine:
     style, text = line
-    return Content.styled(printable(text), _STYLES[style])
+    shown = printable(text)
+    indent = len(shown) - len(shown.lstrip(" "))
+    return TextLine(Content.styled(shown, _STYLES[style]), indent + 2 if indent else 0)

@@ -5,6 +5,7 @@ The same virtual table as everywhere gives it its keys, its speed and its column
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -61,7 +62,7 @@ class _Line:
 class LayerTree(VirtualTable[TreeRow]):
     """The tree of layers. The parent sets filter and current layer; `RowHighlighted` tells where the cursor is."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LAYERS)
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.TREE)
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         self.engine = engine
@@ -90,10 +91,16 @@ class LayerTree(VirtualTable[TreeRow]):
         self._rebuild()
 
     def show_layer(self, layer: Layer) -> None:
-        """Put the cursor on a layer, expanding what it is in."""
-        self._expanded.update(group.path for group in self._root.groups_around(layer))
-        self._rebuild()
-        self._go_to(layer.index)
+        """Put the cursor on a layer, expanding what it is in; on the nearest in the execution, if it is not shown."""
+        if not self._layers:
+            return
+        at = bisect_left(self._layers, layer.index, key=lambda one: one.index)
+        nearest = min(self._layers[max(0, at - 1) : at + 1], key=lambda one: abs(one.index - layer.index))
+        around = {group.path for group in self._root.groups_around(nearest)}
+        if not around <= self._expanded:
+            self._expanded |= around
+            self._rebuild()
+        self._go_to(nearest.index)
 
     @property
     def current_layer(self) -> Layer | None:
@@ -237,7 +244,7 @@ class LayerTree(VirtualTable[TreeRow]):
         if around:
             self._go_to(around[0].path)
 
-    def action_next_grouping(self) -> None:
+    def next_grouping(self) -> None:
         """Group by something else; the cursor stays on its layer."""
         modes = list(Grouping)
         layer = self.current_layer
@@ -250,7 +257,7 @@ class LayerTree(VirtualTable[TreeRow]):
         if layer is not None:
             self.show_layer(layer)
 
-    def action_toggle_order(self) -> None:
+    def toggle_order(self) -> None:
         """Order by time, or by execution."""
         self._set_order(by_latency=not self.by_latency)
 

@@ -26,4 +26,4 @@ class SummaryLine(Widget):
 
     def render(self) -> RenderResult:
         """The text, never markup."""
-        return Content(printable(self.text))
+        return Content(printable(self.text)).truncate(self.content_size.width, ellipsis=True)

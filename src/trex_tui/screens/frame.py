@@ -1,0 +1,60 @@
+"""What the screens that fill the terminal have in common."""
+
+from __future__ import annotations
+
+from textual.app import RenderResult
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer
+
+LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+
+
+class TooSmall(Widget):
+    """Covers a screen that has no room to say anything sensible."""
+
+    DEFAULT_CSS = """
+    TooSmall {
+        layer: too-small;
+        display: none;
+        width: 100%;
+        height: 100%;
+        padding: 0 1;
+        background: $surface;
+        content-align: center middle;
+        text-align: center;
+    }
+    """
+
+    def render(self) -> RenderResult:
+        """The sentence."""
+        size = self.app.size
+        return Content(
+            f"This terminal has {size.width}×{size.height} cells; "
+            f"trex-tui needs {LEAST_WIDTH}×{LEAST_HEIGHT}. Make it larger, or press q."
+        )
+
+
+class MainScreen(Screen[None]):
+    """A screen with breakpoints; in a terminal that is too small, a sentence stands over it.
+
+    The sentence covers the widgets instead of hiding them, so that the keyboard is where it was when there is room again.
+    """
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (80, "-medium"), (120, "-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]  # noqa: RUF012
+
+    DEFAULT_CSS = """
+    MainScreen {
+        layers: default too-small;
+        overflow: hidden;
+        &.-tiny TooSmall, &.-low TooSmall { display: block; }
+        & Footer { background: $panel; }
+    }
+    """
+
+    @staticmethod
+    def footer() -> Footer:
+        """The line of keys that work now."""
+        return Footer(show_command_palette=False, compact=True)

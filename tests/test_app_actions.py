@@ -1,0 +1,199 @@
+"""The table of actions: no key means two things at once, and help, palette and footer are made from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from textual.binding import Binding
+
+from trex_tui.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
+from trex_tui.app import TrexApp
+from trex_tui.screens.choose import _Options
+from trex_tui.screens.dialog import Dialog
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.help import HelpScreen, help_lines
+from trex_tui.screens.latency import LatencyPane
+from trex_tui.screens.layers import LayersPane
+from trex_tui.widgets.layer_tree import LayerTree
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.table import VirtualTable
+from tui import running, several_engines, small_engine, write_set
+
+# Whose keys work at the same time. Over a window only those of the window do, and those with priority.
+TOGETHER = {
+    "layers": [Place.LAYERS, Place.TREE, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "latency": [Place.LATENCY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
+    "window": [Place.DIALOG, Place.MOVE],
+}
+OWNERS = {
+    Place.EVERYWHERE: TrexApp,
+    Place.ENGINE: EngineScreen,
+    Place.LAYERS: LayersPane,
+    Place.TREE: LayerTree,
+    Place.LATENCY: LatencyPane,
+    Place.ENGINES: EnginesScreen,
+    Place.MOVE: VirtualTable,
+    Place.DIALOG: Dialog,
+}
+
+
+def keys_of(action: Action) -> list[str]:
+    return action.keys.split(",")
+
+
+def test_ids_are_unique():
+    assert [key for key, count in Counter(action.id for action in ACTIONS).items() if count > 1] == []
+
+
+def test_every_place_belongs_to_a_screen():
+    assert set(Place) == {place for places in TOGETHER.values() for place in places}
+
+
+@pytest.mark.parametrize("where", TOGETHER)
+def test_no_key_means_two_things(where):
+    taken: dict[str, Action] = {}
+    for action in actions_in(*TOGETHER[where]):
+        for key in keys_of(action):
+            other = taken.setdefault(key, action)
+            assert other is action or action.id == other.overrides or other.id == action.overrides, key
+
+
+def test_keys_with_priority_work_over_windows_and_mean_nothing_else_there():
+    urgent = {key for action in ACTIONS if action.priority for key in keys_of(action)}
+    assert not urgent & {key for action in actions_in(*TOGETHER["window"]) for key in keys_of(action)}
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
+def test_every_action_can_be_done_and_is_explained(action):
+    owner = TrexApp if action.action.startswith("app.") else OWNERS[action.place]
+    name = action.action.removeprefix("app.").split("(")[0]
+    if action.place is Place.LATENCY and action.bound_by_widget:
+        owner = VirtualTable
+    assert callable(getattr(owner, f"action_{name}"))
+    assert action.title
+    assert action.help.endswith(".")
+
+
+def test_tables_bind_what_the_table_of_actions_says_of_them():
+    bound = {binding.id: binding for binding in VirtualTable.BINDINGS if isinstance(binding, Binding)}
+    listed = {action.id: action for action in ACTIONS if action.bound_by_widget}
+    assert set(bound) == set(listed)
+    for name, action in listed.items():
+        assert set(bound[name].key.split(",")) == set(keys_of(action))
+        assert bound[name].action == action.action
+
+
+@pytest.mark.parametrize("widget", [TextScroll, _Options])
+def test_texts_and_choices_move_by_the_same_keys(widget):
+    moves = {key for action in actions_in(Place.MOVE) for key in keys_of(action)}
+    assert {key for binding in widget.BINDINGS for key in binding.key.split(",")} <= moves
+
+
+def test_labels_are_what_people_write():
+    assert key_label("ctrl+p,colon") == "Ctrl-p :"
+    assert key_label("j,down") == "j ↓"
+    assert key_label("shift+tab,question_mark,f1,G") == "Shift-Tab ? F1 G"
+
+
+def test_table_of_keys_has_every_action():
+    assert [row[2] for row in keys_table()] == [
+        action.help for place in Place for action in ACTIONS if action.place is place
+    ]
+
+
+def test_help_shows_keys_and_sentence_of_every_action():
+    shown = "\n".join(line.content.plain for line in help_lines(Place))
+    for action in ACTIONS:
+        assert any(key_label(action.keys) in line and action.help in line for line in shown.splitlines())
+
+
+async def check_bindings(session, places, *, without=()):
+    """What a key would do now is what the table of actions says."""
+    active = session.app.screen.active_bindings
+    for action in actions_in(*places):
+        if action.id in without:
+            continue
+        for key in keys_of(action):
+            assert active[key].binding.action == action.action, (action.id, key)
+
+
+async def test_keys_do_what_the_table_says_on_each_screen(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        absent = ("engine.clear", "engine.back")
+        await check_bindings(session, TOGETHER["latency"], without=absent)
+        assert session.app.screen.active_bindings["q"].binding.action == "close"
+        await session.press("1")
+        await check_bindings(session, TOGETHER["layers"], without=absent)
+        await session.press("tab")
+        assert session.app.focused is session.layers.details
+        await check_bindings(session, [Place.LAYERS, Place.ENGINE, Place.EVERYWHERE], without=absent)
+        await session.press("question_mark")
+        await check_bindings(session, [Place.DIALOG])
+
+
+async def test_keys_do_what_the_table_says_in_the_list_and_back(tmp_path):
+    async with running(several_engines(tmp_path)) as session:
+        await check_bindings(session, TOGETHER["list of engines"])
+        await session.press("j", "enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        await session.press("slash", "c", "enter")
+        await check_bindings(session, TOGETHER["latency"], without=("app.close",))
+        assert "q engines" in session.footer
+        assert "esc clear" in session.footer
+
+
+async def test_help_is_about_the_screen_it_was_asked_on(tmp_path):
+    async with running(small_engine(tmp_path), (160, 60)) as session:
+        for tab, heading, other in (("2", "Latency", "Tree of layers"), ("1", "Tree of layers", "Latency")):
+            await session.press(tab, "question_mark")
+            await session.until(lambda: isinstance(session.app.screen, HelpScreen))
+            assert f"│ {heading}  " in session.text
+            assert f"│ {other}  " not in session.text
+            await session.press("escape")
+
+
+async def test_palette_lists_every_action_and_finds_layers(tmp_path):
+    async with running(small_engine(tmp_path), (120, 100)) as session:
+        for tab, places in (("1", TOGETHER["layers"]), ("2", TOGETHER["latency"])):
+            await session.press(tab, "ctrl+p")
+            await session.until(lambda: "Search for" in session.text and "Quit." in session.text)
+            for action in actions_in(*places):
+                if not action.bound_by_widget and action.id != "app.palette":
+                    assert f"{action.title}  {key_label(action.keys)}" in session.text, action.id
+                    assert action.help in session.text
+            assert "/head/fc/Gemm" in session.text
+            await session.press("escape")
+        await session.press("ctrl+p", *"pool stem")
+        await session.until(lambda: "layer 2: pooling" in session.text)
+        assert "layer 1:" not in session.text
+        await session.press("enter")
+        await session.until(lambda: session.app.screen.id != "_commands" and session.current == 2)
+        assert session.screen.pane is session.layers
+        assert session.layers.cursor_layer is session.screen.engine.layers[2]
+
+
+async def test_palette_runs_an_action_of_the_tree_while_the_details_have_the_keyboard(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        await session.press("1", "tab", "ctrl+p", *"collapse all")
+        await session.until(lambda: "Tree of layers: collapse all" in session.text)
+        await session.press("enter")
+        await session.until(lambda: session.tree_names == ["▸ stem", "▸ layer1", "▸ head"])
+
+
+async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_path):
+    layers = [{"Name": "conv", "LayerType": "CaskConvolution", "Inputs": [], "Outputs": []}]
+    write_set(tmp_path / "a", "a", layers, {"conv": 1.0})
+    write_set(tmp_path / "b", "b", layers, {"conv": 1.0})
+    async with running(tmp_path, (60, 16)) as session:
+        assert session.footer == "! notes ? help ^p find q quit"
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        await session.press("slash", "c", "enter")
+        await session.until(lambda: "esc clear" in session.footer)
+        assert session.footer == "s sort S reverse / filter esc clear q engines ? help ^p find"
+        await session.press("1")
+        await session.until(lambda: "t group" in session.footer)
+        assert session.footer == "t group s order / filter esc clear q engines ? help ^p find"

@@ -1,0 +1,269 @@
+"""The program in a real pseudo-terminal: what it draws, how it leaves the terminal, and its exit code.
+
+Ctrl-C is a key of the interface and a normal way to quit: 0. (130 is for commands that a signal interrupts.)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+from tui import small_engine
+
+pytestmark = pytest.mark.terminal
+
+TIMEOUT_S = 20
+COLOUR = re.compile(
+    rb"\x1b\[(?:[\d;:]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;:m\d]*m|\x1b\[(?:[\d;]*;)?[34]8[:;]"
+)
+
+
+class Terminal:
+    """The program in a terminal of its own; what it wrote, and what is on the screen."""
+
+    def __init__(
+        self, arguments: list[str], size: tuple[int, int], environment: dict[str, str], code: str
+    ) -> None:
+        width, height = size
+        self.written = b""
+        self.display = pyte.Screen(width, height)
+        self._stream = pyte.ByteStream(self.display)
+        settings = {
+            key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLORTERM", "TERM")
+        }
+        settings |= {"TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"} | environment
+        program = ["-c", code] if code else ["-m", "trex_tui"]
+        self.child = pexpect.spawn(
+            sys.executable,
+            [*program, *arguments],
+            dimensions=(height, width),
+            env=settings,
+            timeout=TIMEOUT_S,
+        )
+        self.child.delaybeforesend = None
+        self.before = termios.tcgetattr(self.child.child_fd)
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.rstrip() for line in self.display.display]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Read what the program writes until the screen is as wanted."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not condition():
+            if time.monotonic() > deadline or not self._read():
+                pytest.fail(f"waited in vain for {what}:\n{self.text}")
+
+    def shows(self, text: str) -> None:
+        self.until(lambda: text in self.text, text)
+
+    def send(self, keys: str) -> None:
+        self.child.send(keys)
+
+    def finish(self) -> int:
+        """Read to the end; return the exit code, or minus the signal."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while self._read():
+            assert time.monotonic() < deadline, f"it does not end:\n{self.text}"
+        self.after = termios.tcgetattr(self.child.child_fd)
+        self.child.close()
+        return self.child.exitstatus if self.child.exitstatus is not None else -self.child.signalstatus
+
+    def _read(self) -> bool:
+        """Take in what is there by now; False at the end."""
+        try:
+            data = self.child.read_nonblocking(65536, timeout=0.2)
+        except pexpect.TIMEOUT:
+            return True
+        except pexpect.EOF:
+            return False
+        self.written += data
+        # pyte takes the private parameters of kitty's and xterm's keyboard protocols for colours.
+        self._stream.feed(re.sub(rb"\x1b\[[<>=?][\d;]*[um]", b"", data))
+        return True
+
+    def check_restored(self) -> None:
+        """The terminal is as it was found: attributes, screen, cursor, mouse and paste modes."""
+        assert self.after == self.before
+        for on, off in [
+            (b"\x1b[?1049h", b"\x1b[?1049l"),
+            (b"\x1b[?25l", b"\x1b[?25h"),
+            (b"\x1b[?1000h", b"\x1b[?1000l"),
+        ]:
+            assert on in self.written
+            assert self.written.rindex(off) > self.written.rindex(on)
+        assert self.written.rindex(b"\x1b[?2004l") > self.written.rindex(b"\x1b[?2004h")
+
+
+@pytest.fixture
+def start():
+    """Start the program; it is gone when the test ends."""
+    started: list[Terminal] = []
+
+    def start(
+        *arguments: object, size: tuple[int, int] = (80, 24), code: str = "", **environment: str
+    ) -> Terminal:
+        terminal = Terminal([str(one) for one in arguments], size, environment, code)
+        started.append(terminal)
+        return terminal
+
+    yield start
+    for terminal in started:
+        terminal.child.close(force=True)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory) -> Path:
+    return small_engine(tmp_path_factory.mktemp("engine"))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)], ids=["80x24", "160x45"])
+def test_a_session_from_start_to_quit(start, engine, size):
+    terminal = start(engine, size=size)
+    terminal.until(lambda: "q quit" in terminal.lines[-1], "the footer")
+    assert "▼ ms" in terminal.lines[2]
+    assert "/head/fc/Gemm" in terminal.lines[3]
+    terminal.send("S")
+    terminal.until(lambda: "/head/softmax" in terminal.lines[3], "the fastest on top")
+    terminal.send("gj\x1b[B1")
+    terminal.shows("By module")
+    terminal.shows("0.0400 ms · 4.37 % of all layers")
+    terminal.send("2/conv1\r")
+    terminal.shows("/conv1  2 of 9 layers")
+    terminal.send("?")
+    terminal.shows("Choose the column to sort by.")
+    terminal.send("qq")
+    assert terminal.finish() == 0
+    terminal.check_restored()
+
+
+@pytest.mark.parametrize(
+    "keys", ["\x03", "?\x03", "/conv\x03", "\x10\x03"], ids=["table", "window", "filter", "palette"]
+)
+def test_ctrl_c_is_a_normal_quit(start, engine, keys):
+    terminal = start(engine)
+    terminal.shows("q quit")
+    for key in keys:
+        terminal.send(key)
+    assert terminal.finish() == 0
+    terminal.check_restored()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 0)]
+)
+def test_signals_leave_the_terminal_as_it_was(start, engine, number, code):
+    terminal = start(engine)
+    terminal.shows("q quit")
+    terminal.child.kill(number)
+    assert terminal.finish() == code
+    terminal.check_restored()
+
+
+def test_unexpected_error_restores_the_terminal(start, engine):
+    code = (
+        "import sys, trex_tui.screens.engine as e\n"
+        "def fail(self): raise RuntimeError('broke')\n"
+        "e.EngineScreen.action_notes = fail\n"
+        "from trex_tui.cli import main\n"
+        "sys.exit(main())"
+    )
+    terminal = start(engine, code=code)
+    terminal.shows("q quit")
+    terminal.send("!")
+    assert terminal.finish() == 70
+    terminal.check_restored()
+    last = terminal.written.rsplit(b"\x1b[?1049l", 1)[1]
+    assert b"trex-tui: internal error: RuntimeError: broke" in last
+    assert b"Traceback" not in terminal.written
+
+
+def test_nothing_to_open_is_told_on_the_terminal_that_was(start, tmp_path):
+    terminal = start(tmp_path)
+    assert terminal.finish() == 2
+    terminal.check_restored()
+    assert b"no engine found" in terminal.written.rsplit(b"\x1b[?1049l", 1)[1]
+
+
+def test_no_color_means_none(start, engine):
+    terminal = start(engine, NO_COLOR="1")
+    terminal.shows("q quit")
+    for key, shown in [
+        ("s", "Enter chooses"), ("q", "q quit"), ("!", "Files"), ("q", "q quit"), ("1", "By module"), ("\t", "t group"),
+        ("/zz", "No layer matches"), ("\x1b", "By module"), ("\x10", "Search for"),
+    ]:  # fmt: skip
+        terminal.send(key)
+        terminal.shows(shown)
+    terminal.send("\x03")
+    assert terminal.finish() == 0
+    assert COLOUR.findall(terminal.written) == []
+
+
+def test_colours_are_there_otherwise(start, engine):
+    terminal = start(engine)
+    terminal.shows("q quit")
+    terminal.send("q")
+    assert terminal.finish() == 0
+    assert COLOUR.search(terminal.written)
+
+
+@pytest.mark.parametrize("term", ["vt100", "linux", "xterm-16color"])
+def test_few_colours_are_the_terminals_own(start, engine, term):
+    terminal = start(engine, TERM=term)
+    terminal.shows("q quit")
+    terminal.send("q")
+    assert terminal.finish() == 0
+    assert not re.search(rb"\x1b\[[\d;]*[34]8;[25]", terminal.written)
+
+
+@pytest.mark.parametrize("term", ["dumb", "", "unknown"])
+def test_terminal_that_cannot_draw(start, engine, term):
+    terminal = start(engine, TERM=term)
+    assert terminal.finish() == 2
+    assert terminal.after == terminal.before
+    assert b"\x1b" not in terminal.written
+    assert b"trex-tui summary" in terminal.written
+
+
+def test_no_terminal_at_all(engine):
+    done = subprocess.run(
+        [sys.executable, "-m", "trex_tui", str(engine)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"TERM": "xterm-256color"},
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert f"trex-tui summary {engine}" in done.stderr
+
+
+def test_resizing_while_open(start, engine):
+    terminal = start(engine)
+    terminal.shows("q quit")
+    for width, height, shown in [(50, 12, "Make it larger"), (160, 45, "Median ms"), (80, 24, "q quit")]:
+        terminal.child.setwinsize(height, width)
+        terminal.display.resize(height, width)
+        terminal.display.reset()
+        terminal.shows(shown)
+    terminal.send("q")
+    assert terminal.finish() == 0
+    terminal.check_restored()

@@ -1,0 +1,228 @@
+"""What the tests of the terminal interface share: small engines, an app that has loaded, the screen as text."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.app import App
+from textual.pilot import Pilot
+
+from trex_tui.app import TrexApp
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.latency import LatencyPane
+from trex_tui.screens.layers import LayersPane
+from trex_tui.widgets.filter_bar import FilterBar
+from trex_tui.widgets.wrapped_lines import WrappedLines
+
+GOLDENS = Path(__file__).parent / "golden_screens"
+SMALL, LARGE = (80, 24), (160, 45)
+MOST_TURNS = 400
+
+PRINTABLE_KEYS = {"slash": "/", "question_mark": "?", "exclamation_mark": "!", "colon": ":"}
+
+CONV, POOL, GEMM = "CaskConvolution", "CaskPooling", "CaskGemmConvolution"
+# Name, type, shape of the output, milliseconds: the slowest is the last but two, so that no order is another.
+NET: list[tuple[str, str, list[int], float | None]] = [
+    (
+        "Reformatting CopyNode for Input Tensor 0 to /stem/conv/Conv + /stem/relu/Relu",
+        "Reformat",
+        [1, 3, 64, 64],
+        0.01,
+    ),
+    ("/stem/conv/Conv + /stem/relu/Relu", CONV, [1, 16, 32, 32], 0.2),
+    ("/stem/pool/MaxPool", POOL, [1, 16, 16, 16], 0.04),
+    ("/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu", CONV, [1, 16, 16, 16], 0.12),
+    ("/layer1/layer1.0/conv2/Conv", CONV, [1, 16, 16, 16], 0.13),
+    ("/layer1/layer1.1/conv1/Conv", CONV, [1, 16, 16, 16], 0.11),
+    ("/head/fc/Gemm", GEMM, [1, 10], 0.3),
+    ("/head/softmax/Softmax", "SoftMax", [1, 10], 0.005),
+    ("/head/labels", "Constant", [10], None),
+]
+SLOWEST, POOLING = 6, 2
+BY_TIME = [6, 1, 4, 3, 5, 2, 0, 7, 8]
+
+
+def tensor(name: str, shape: list[int]) -> dict[str, Any]:
+    return {"Name": name, "Location": "Device", "Dimensions": shape, "Format/Datatype": "Half"}
+
+
+def raw_layer(index: int, name: str, layer_type: str, shape: list[int]) -> dict[str, Any]:
+    before = NET[index - 1][2] if 0 < index < len(NET) else [1, 3, 64, 64]
+    return {
+        "Name": name,
+        "LayerType": layer_type,
+        "Inputs": [] if layer_type == "Constant" else [tensor(f"t{index}", before)],
+        "Outputs": [tensor(f"t{index + 1}", shape)],
+        "TacticName": f"kernel_{index}" if layer_type != "Constant" else "",
+        "StreamId": 0,
+        "Metadata": "",
+    }
+
+
+def write(path: Path, document: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def write_set(folder: Path, name: str, layers: list[dict[str, Any]], times: dict[str, float] | None) -> Path:
+    """A graph and, with `times`, a profile; returns the folder."""
+    write(folder / f"{name}.graph.json", {"Layers": layers, "Bindings": []})
+    if times is not None:
+        rows = [
+            {"name": key, "timeMs": 100 * time, "averageMs": time, "medianMs": time, "percentage": 1.0}
+            for key, time in times.items()
+        ]
+        write(folder / f"{name}.profile.json", [{"count": 100}, *rows])
+    return folder
+
+
+def small_engine(folder: Path, *, profiled: bool = True) -> Path:
+    """The engine `tiny`, of nine layers."""
+    layers = [raw_layer(index, name, kind, shape) for index, (name, kind, shape, _) in enumerate(NET)]
+    times = {name: time for name, _, _, time in NET if time is not None}
+    return write_set(folder, "tiny", layers, times if profiled else None)
+
+
+def named_engine(folder: Path, names: list[str]) -> Path:
+    """An engine `named` of layers with these names; each is slower than the one before."""
+    layers = [raw_layer(0, name, CONV, [1, 8]) | {"TacticName": name} for name in names]
+    return write_set(folder, "named", layers, {name: 1.0 + place for place, name in enumerate(names)})
+
+
+def several_engines(folder: Path) -> Path:
+    """Two engines, one of them without a profile, and one that cannot be read."""
+    small_engine(folder / "fast")
+    small_engine(folder / "unprofiled", profiled=False)
+    graph = small_engine(folder / "broken", profiled=False) / "tiny.graph.json"
+    graph.write_text(graph.read_text(encoding="utf-8")[:300], encoding="utf-8")
+    return folder
+
+
+def screen_text(app: App[Any]) -> str:
+    """What is on the terminal. The one place that touches Textual's private compositor."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def check_golden(app: App[Any], name: str) -> None:
+    """Compare the whole screen with a file; UPDATE_GOLDENS=1 writes the file instead."""
+    shown = screen_text(app).rstrip("\n") + "\n"
+    path = GOLDENS / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDENS"):
+        GOLDENS.mkdir(exist_ok=True)
+        path.write_text(shown, encoding="utf-8")
+    assert path.is_file(), f"no golden {path.name}; UPDATE_GOLDENS=1 writes it"
+    assert shown == path.read_text(encoding="utf-8")
+
+
+async def wait_until(pilot: Pilot[Any], condition: Callable[[], object], what: str = "") -> None:
+    """Let the app work until `condition` holds; fail, with the screen, if it does not within some turns."""
+    for _ in range(MOST_TURNS):
+        if condition():
+            return
+        await pilot.pause()
+    pytest.fail(f"waited in vain{' for ' + what if what else ''}:\n{screen_text(pilot.app)}", pytrace=True)
+
+
+class Session:
+    """An app that runs, and where to look in it."""
+
+    def __init__(self, app: TrexApp, pilot: Pilot[None]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def screen(self) -> EngineScreen:
+        assert isinstance(self.app.screen, EngineScreen)
+        return self.app.screen
+
+    @property
+    def listed(self) -> EnginesScreen:
+        assert isinstance(self.app.screen, EnginesScreen)
+        return self.app.screen
+
+    @property
+    def text(self) -> str:
+        return screen_text(self.app)
+
+    @property
+    def footer(self) -> str:
+        return self.text.splitlines()[-1]
+
+    @property
+    def latency(self) -> LatencyPane:
+        return self.screen.query_one(LatencyPane)
+
+    @property
+    def layers(self) -> LayersPane:
+        return self.screen.query_one(LayersPane)
+
+    @property
+    def filter_bar(self) -> FilterBar:
+        return self.screen.query_one(FilterBar)
+
+    @property
+    def current(self) -> int:
+        """Index of the current layer."""
+        assert self.screen.current_layer is not None
+        return self.screen.current_layer.index
+
+    @property
+    def shown(self) -> list[int]:
+        """Indices of the layers in the latency table, in its order."""
+        return [layer.index for layer in self.latency.table.shown_rows]
+
+    @property
+    def tree_names(self) -> list[str]:
+        """The first column of the tree."""
+        tree = self.layers.layer_tree
+        return [tree.columns[0].cell_text(row) for row in tree.shown_rows]
+
+    @property
+    def details(self) -> str:
+        """The text of the details pane, not wrapped."""
+        lines = self.layers.details.query_one(WrappedLines)
+        return "\n".join(line.plain for line in lines.wrapped(4000))
+
+    async def press(self, *keys: str) -> None:
+        """Press keys one after the other. (The pilot's own `press` waits three times for each.)"""
+        for key in keys:
+            self.type_ahead(key)
+            await self.pilot.pause()
+
+    def type_ahead(self, *keys: str) -> None:
+        """Send keys without waiting for what they do, as a slow connection delivers them."""
+        for key in keys:
+            self.app.post_message(events.Key(key, PRINTABLE_KEYS.get(key)))
+
+    async def until(self, condition: Callable[[], object], what: str = "") -> None:
+        await wait_until(self.pilot, condition, what)
+
+
+def is_loaded(app: TrexApp) -> bool:
+    """Whether there is an engine on screen, or a list that is complete."""
+    screen = app.screen
+    if isinstance(screen, EnginesScreen):
+        rows = screen.table.shown_rows
+        return bool(rows) and all(row.engine is not None or row.error is not None for row in rows)
+    return isinstance(screen, EngineScreen) and screen.is_mounted and screen.focused is not None
+
+
+@asynccontextmanager
+async def running(path: Path, size: tuple[int, int] = SMALL) -> AsyncIterator[Session]:
+    """Run the app on a path until it shows what is there."""
+    app = TrexApp([str(path)])
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        session = Session(app, pilot)
+        await session.until(lambda: is_loaded(app), "an engine or a list of them")
+        await pilot.pause()
+        yield session
