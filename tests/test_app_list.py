@@ -178,7 +178,7 @@ def test_unexpected_error_is_one_line_and_its_own_exit_code(tmp_path, monkeypatc
     monkeypatch.delenv(LOG_VARIABLE, raising=False)
     headless(monkeypatch, *(["exclamation_mark"] if where == "key" else []))
     if where == "worker":
-        monkeypatch.setattr("trex_tui.engine.engine.load_set", failing)
+        monkeypatch.setattr("trex_tui.loading.load_set", failing)
     elif where == "key":
         monkeypatch.setattr(EngineScreen, "action_notes", failing)
     else:
@@ -191,7 +191,7 @@ def test_traceback_goes_to_the_log_that_was_asked_for(tmp_path, monkeypatch, cap
     log = tmp_path / "log"
     monkeypatch.setenv(LOG_VARIABLE, str(log))
     headless(monkeypatch)
-    monkeypatch.setattr("trex_tui.engine.engine.load_set", failing)
+    monkeypatch.setattr("trex_tui.loading.load_set", failing)
     assert run_app([str(small_engine(tmp_path / "net"))]) == INTERNAL_ERROR
     assert str(log) in check_one_line(capsys)
     assert "Traceback" in log.read_text(encoding="utf-8")

@@ -59,6 +59,23 @@ def _movement(id: str, keys: str, help: str) -> Action:  # noqa: A002 - the fiel
     return Action(id, keys, name, help, help, Place.MOVE, bound_by_widget=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A screen of an engine: its identifier, its title, what it is, and the places whose keys work on it."""
+
+    id: str
+    title: str
+    help: str
+    places: tuple[Place, ...]
+
+
+TABS: tuple[Tab, ...] = (
+    Tab("layers", "Layers", "The layers as a tree.", (Place.LAYERS, Place.TREE)),
+    Tab("latency", "Latency", "The layers as a table.", (Place.LATENCY,)),
+)
+"""In the order of their digits."""
+
+
 ACTIONS: tuple[Action, ...] = (
     Action("app.help", "question_mark,f1", "help", "help", "Show the keys that work here.", Place.EVERYWHERE, True),
     Action(
@@ -72,8 +89,10 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "app.suspend", "ctrl+z", "suspend_process", "suspend", "Suspend to the shell.", Place.EVERYWHERE, priority=True
     ),
-    Action("engine.layers", "1", "show('layers')", "layers", "The layers as a tree.", Place.ENGINE),
-    Action("engine.latency", "2", "show('latency')", "latency", "The layers as a table.", Place.ENGINE),
+    *(
+        Action(f"engine.{tab.id}", str(digit), f"show('{tab.id}')", tab.title.lower(), tab.help, Place.ENGINE)
+        for digit, tab in enumerate(TABS, start=1)
+    ),
     Action(
         "engine.filter", "slash", "filter", "filter", "Show only layers whose name has all these words; -word leaves out.",
         Place.ENGINE, True, priority=True,

@@ -24,12 +24,13 @@ from trex_tui.actions import Place
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.text import printable
-from trex_tui.theme import DEFAULT_THEME, THEMES
+from trex_tui.theme import DEFAULT_THEME, THEMES, muted_colour
 from trex_tui.widgets.bindings import bindings_in
 
 if TYPE_CHECKING:
     from trex_tui.artifacts import Discovery
     from trex_tui.engine.engine import Engine
+    from trex_tui.loading import LoadOptions
     from trex_tui.screens.engines import EngineOpened, EngineRow
 
 INTERNAL_ERROR = 70
@@ -84,10 +85,10 @@ class TrexApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.EVERYWHERE)
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
 
-    def __init__(self, paths: Sequence[str], optimization_profile: int | None = None) -> None:
+    def __init__(self, paths: Sequence[str], options: LoadOptions | None = None) -> None:
         super().__init__()
         self.paths = list(paths)
-        self.optimization_profile = optimization_profile
+        self.options = options
         self.failure: TrexError | None = None
         """Why nothing could be opened."""
         self.crash: Exception | None = None
@@ -96,6 +97,10 @@ class TrexApp(App[None]):
             self.register_theme(theme)
         if "TEXTUAL_THEME" not in os.environ:
             self.theme = DEFAULT_THEME
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Variables of ours, for every theme that does not set them."""
+        return {"muted": muted_colour(self.current_theme)}
 
     def get_default_screen(self) -> Screen[None]:
         """The first frame: what is being read."""
@@ -113,22 +118,23 @@ class TrexApp(App[None]):
     @work(thread=True, exclusive=True)
     def _load(self) -> None:
         from trex_tui.artifacts import scan
-        from trex_tui.engine.engine import load_set
+        from trex_tui.loading import LoadOptions, load
 
+        options = self.options or LoadOptions()
         try:
             discovery = scan(self.paths)
             if len(discovery.sets) == 1:
-                self.post_message(Loaded(load_set(discovery.sets[0], self.optimization_profile)))
+                self.post_message(Loaded(load(discovery.sets[0], options)))
                 return
         except TrexError as error:
             self.post_message(Failed(error))
             return
         self.post_message(Found(discovery))
-        self._load_rows(discovery)
+        self._load_rows(discovery, options)
 
-    def _load_rows(self, discovery: Discovery) -> None:
-        from trex_tui.engine.engine import load_set
+    def _load_rows(self, discovery: Discovery, options: LoadOptions) -> None:
         from trex_tui.errors import ArtifactError
+        from trex_tui.loading import load
         from trex_tui.screens.engines import EngineRow
 
         rows = [EngineRow(source) for source in discovery.sets]
@@ -136,7 +142,7 @@ class TrexApp(App[None]):
             if get_current_worker().is_cancelled:
                 return
             try:
-                rows[index] = EngineRow.loaded(source, load_set(source, self.optimization_profile))
+                rows[index] = EngineRow.loaded(source, load(source, options))
             except ArtifactError as error:
                 rows[index] = EngineRow(source, error=error)
             self.post_message(RowsRead(list(rows)))
@@ -222,7 +228,7 @@ class TrexApp(App[None]):
                 return
 
 
-def run_app(paths: Sequence[str], optimization_profile: int | None = None) -> int:
+def run_app(paths: Sequence[str], options: LoadOptions | None = None) -> int:
     """Run until a person quits; return the exit code.
 
     Ctrl-C is a key here, and quits like `q`: with 0.
@@ -230,7 +236,7 @@ def run_app(paths: Sequence[str], optimization_profile: int | None = None) -> in
     Raises:
         TrexError: Nothing could be opened; raised when the terminal is a terminal again.
     """
-    app = TrexApp(paths, optimization_profile)
+    app = TrexApp(paths, options)
     app.run()
     if app.failure is not None:
         raise app.failure

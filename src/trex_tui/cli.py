@@ -187,8 +187,9 @@ def _open(options: argparse.Namespace) -> int:
         raise TrexError(f"no terminal to draw in; `trex-tui summary {asked}` tells the same without one")
     prepare_environment(os.environ)
     from trex_tui.app import run_app
+    from trex_tui.loading import LoadOptions
 
-    return run_app(_paths(options), options.optimization_profile)
+    return run_app(_paths(options), LoadOptions.of(options.optimization_profile, options.peak))
 
 
 def _summary(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ precision are always words as well: nothing is told by colour alone.
 
 from __future__ import annotations
 
+from textual.color import Color
 from textual.theme import Theme
 
 from trex_tui.engine.dtypes import DataType
@@ -45,7 +46,7 @@ TREX_LIGHT = Theme(
 THEMES = (TREX_DARK, TREX_LIGHT)
 DEFAULT_THEME = TREX_DARK.name
 
-_IDLE = "$text-disabled"
+_IDLE = "$muted"
 _KINDS = {
     LayerKind.CONVOLUTION: "$primary",
     LayerKind.GEMM: "$accent",
@@ -75,7 +76,16 @@ _PRECISIONS = {
     DataType.INT4: "bold $success",
     DataType.FP4: "bold $success",
 }
-_SEVERITIES = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$text-muted"}
+_SEVERITIES = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$muted"}
+
+
+def muted_colour(theme: Theme) -> str:
+    """Colour of secondary text, for `$muted`: Textual's own `$text-muted` is not known outside of style sheets."""
+    if theme.name.startswith("ansi"):
+        return "ansi_default"
+    background = Color.parse(theme.background or ("#121212" if theme.dark else "#e0e0e0"))
+    foreground = Color.parse(theme.foreground) if theme.foreground else background.inverse
+    return background.blend(foreground, 0.62).hex
 
 
 def kind_style(kind: LayerKind) -> str:
@@ -85,7 +95,7 @@ def kind_style(kind: LayerKind) -> str:
 
 def precision_style(precision: DataType | None) -> str:
     """Style of a precision: the wider, the warmer."""
-    return _PRECISIONS.get(precision, "$text-muted") if precision else "$text-muted"
+    return _PRECISIONS.get(precision, "$muted") if precision else "$muted"
 
 
 def severity_style(severity: Severity) -> str:

@@ -208,7 +208,8 @@ def _tell(found: Gap, engine: Engine, statistics: TimingStatistics | None) -> It
             "and waits between streams count in none of the layers."
         )
     if found.layers_left_out:
-        yield f"{plural(found.layers_left_out, 'layer')} without a profile time are not in the sum."
+        missing = plural(found.layers_left_out, "layer")
+        yield f"{missing} without a profile time {'is' if found.layers_left_out == 1 else 'are'} not in the sum."
     yield from _tell_iterations(found)
 
 

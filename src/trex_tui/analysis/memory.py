@@ -24,7 +24,7 @@ class LiveTensor:
         name: Of the tensor.
         allocated_bytes: Padded size; of the largest part where several layers write it, as behind a removed concat. None
             while a dimension is dynamic or the type unknown.
-        first: Index of the layer that writes it first.
+        first: Index of the layer that writes it first; of the one that reads it first, where a loop carries it.
         last: Index of the layer that reads it last; `first` if none does.
     """
 
@@ -61,6 +61,8 @@ class _Values:
     current: dict[str, LiveTensor] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     """Identities of values that have been read: the next write to their name makes a new one."""
+    unwritten: dict[str, int] = field(default_factory=dict)
+    """Index of the first layer that reads a name nobody has written yet: a constant, or carried around a loop."""
     everything: list[LiveTensor] = field(default_factory=list)
 
     def reads(self, layer: Layer) -> None:
@@ -70,16 +72,23 @@ class _Values:
                 value.last = layer.index
                 value.allocated_bytes = _larger(value.allocated_bytes, tensor.allocated_bytes)
                 self.read.add(id(value))
+            elif tensor.name not in self.outside:
+                self.unwritten.setdefault(tensor.name, layer.index)
 
     def writes(self, layer: Layer) -> None:
-        alias = self._alias(layer)
+        moves_nothing = layer.kind is LayerKind.NOOP and len(layer.inputs) == len(layer.outputs) == 1
+        alias = self.current.get(layer.inputs[0].name) if moves_nothing else None
         for tensor in layer.outputs:
             if tensor.name in self.outside:
                 continue
             value = self.current.get(tensor.name)
             if alias is not None:
                 self.current[tensor.name] = alias
-            elif value is None or id(value) in self.read:
+            elif moves_nothing:
+                # Another name of memory that is not counted here: an input of the network, or a constant.
+                self.current.pop(tensor.name, None)
+                self.aliases_outside.add(tensor.name)
+            elif value is None or (id(value) in self.read and value.last < layer.index):
                 self._begin(tensor, layer.index)
             else:
                 value.last = layer.index
@@ -90,11 +99,12 @@ class _Values:
         self.current[tensor.name] = value
         self.everything.append(value)
 
-    def _alias(self, layer: Layer) -> LiveTensor | None:
-        """A NoOp moves nothing: its output is its input under another name."""
-        if layer.kind is not LayerKind.NOOP or len(layer.inputs) != 1 or len(layer.outputs) != 1:
-            return None
-        return self.current.get(layer.inputs[0].name)
+    def carry_around_loops(self) -> None:
+        """What is read before it is written is of the iteration before: it waits from its writer to its first reader."""
+        for name, index in self.unwritten.items():
+            value = self.current.get(name)
+            if value is not None:
+                value.first = min(value.first, index)
 
 
 def _larger(first: int | None, second: int | None) -> int | None:
@@ -108,6 +118,7 @@ def live_tensors(engine: Engine) -> list[LiveTensor]:
         values.reads(layer)
         if layer.kind is not LayerKind.CONSTANT:
             values.writes(layer)
+    values.carry_around_loops()
     return values.everything
 
 

@@ -49,7 +49,8 @@ def critical_path(engine: Engine) -> CriticalPath | None:
     while index is not None:
         path.append(engine.layers[index])
         index = before[index]
-    return CriticalPath(tuple(reversed(path)), best[last], 100.0 * best[last] / total)
+    latency_ms = sum_latency_ms(path) or 0.0
+    return CriticalPath(tuple(reversed(path)), latency_ms, 100.0 * latency_ms / total)
 
 
 def by_stream(engine: Engine) -> list[Total]:

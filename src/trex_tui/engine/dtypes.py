@@ -110,10 +110,10 @@ class TensorFormat:
 
 _VECTOR_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32, "sixty-four": 64}
 _WIDE = re.compile(r"([A-Za-z-]+) wide channel vectorized", re.IGNORECASE)
-_CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d+) == 0|== (\d+))", re.IGNORECASE)
-_COLUMN_STRIDE = re.compile(r"column stride % (\d+) == 0", re.IGNORECASE)
+_CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d{1,6}) == 0|== (\d{1,6})\b)", re.IGNORECASE)
+_COLUMN_STRIDE = re.compile(r"column stride % (\d{1,6}) == 0", re.IGNORECASE)
 # Enumerators of nvinfer1::TensorFormat, which TensorRT 10 and later put in parentheses.
-_ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vector>\d*)\b")
+_ENUMERATOR = re.compile(r"\bk(?P<dla>DLA_)?(?P<name>LINEAR|CD?HW|D?HWC)(?P<vector>\d{0,6})\b")
 
 
 @lru_cache(maxsize=1024)
@@ -130,15 +130,15 @@ def parse_format(text: str) -> TensorFormat:
         vector = _VECTOR_WORDS.get(match[1].lower(), 1)
         return TensorFormat(text, f"NC/{vector}{space}{vector}", vector, dims)
     multiple = _CHANNEL_MULTIPLE.search(text)
-    vector = int(multiple[1] or multiple[2]) if multiple else 1
+    vector = max(1, int(multiple[1] or multiple[2])) if multiple else 1
     stride = _COLUMN_STRIDE.search(text)
     row_bytes = max(1, int(stride[1])) if stride else 1
     if "channel major" in lowered:
-        return TensorFormat(text, f"N{space}C{vector if vector > 1 else ''}", max(vector, 1), dims, row_bytes)
+        return TensorFormat(text, f"N{space}C{vector if vector > 1 else ''}", vector, dims, row_bytes)
     if "row major" in lowered:
         return TensorFormat(text, f"NC{space}", 1, dims, row_bytes)
     if match := _ENUMERATOR.search(text):
-        return _format_of_enumerator(text, match["name"], int(match["vector"] or 1), match["dla"] is not None)
+        return _format_of_enumerator(text, match["name"], int(match["vector"] or 1) or 1, match["dla"] is not None)
     return TensorFormat(text, None)
 
 

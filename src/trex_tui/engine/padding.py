@@ -33,9 +33,9 @@ def allocated_bytes(shape: Sequence[int], dtype: DataType, layout: TensorFormat)
 
 
 def _channel_of(rank: int, layout: TensorFormat) -> int | None:
-    """Place of the channels: before the spatial dimensions; the second of a tensor that has fewer dimensions."""
+    """Place of the channels: right before the spatial dimensions; the second of a tensor that has no more than those."""
     if layout.layout is None or rank < 2:
         return None
     if layout.vector == 1 and layout.row_bytes == 1:
         return None
-    return max(1, rank - layout.spatial_dims - 1)
+    return rank - layout.spatial_dims - 1 if rank > layout.spatial_dims else 1

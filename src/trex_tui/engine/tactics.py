@@ -107,39 +107,48 @@ _INSTRUCTIONS = {
     "161616": (16, 16, 16),
 }
 
+_EXTENTS = r"\d{1,6}x\d{1,6}x\d{1,6}"
 _CUTLASS3 = re.compile(
-    r"cutlass3x_sm(?P<sm>\d+)_(?P<flavour>bs|sp)?(?P<unit>tensorop|simt)_(?P<acc>[a-z]*?)(?P<mma>\d+x\d+x\d+)"
+    rf"cutlass3x_sm(?P<sm>\d{{1,4}})_(?P<flavour>bs|sp)?(?P<unit>tensorop|simt)_(?P<acc>[a-z]*?)(?P<mma>{_EXTENTS})"
 )
 # A, B, accumulator, C, D. Block-scaled operands are called after scale and element: `ue4m3xf4`.
+_SCALED = r"u?e\d+m\d+x[a-z0-9]+"
 _CUTLASS3_TYPES = re.compile(
-    rf"_(?P<a>{_TYPE}|u?e\d+m\d+x\w+?)_(?:{_TYPE}|u?e\d+m\d+x\w+?)_(?P<acc>{_TYPE})_(?:{_TYPE}|void)_(?P<d>{_TYPE})_"
+    rf"_(?P<a>{_TYPE}|{_SCALED})_(?:{_TYPE}|{_SCALED})_(?P<acc>{_TYPE})_(?:{_TYPE}|void)_(?P<d>{_TYPE})_"
 )
-_CUTLASS3_TILE = re.compile(r"_(\d+x\d+x\d+)_(?:(?P<stages>\d+)_|dyn)")
-_CUTLASS2 = re.compile(r"cutlass_(?:(?P<sm>\d+)_)?(?P<unit>tensorop|simt|wmma|sptensorop)_")
-_CUTLASS2_MMA = re.compile(r"_(?P<acc>[hsidc])(?P<mma>\d{3,})(?:gemm|fprop|dgrad|wgrad)")
-_CUTLASS2_TILE = re.compile(r"_(?P<m>\d+)x(?P<n>\d+)_(?P<k>\d+)x(?P<stages>\d+)")
+# Behind the tile stands the shape of the cluster, in kernels for Hopper.
+_CUTLASS3_TILE = re.compile(rf"_({_EXTENTS})_(?:{_EXTENTS}_)?(?:(?P<stages>\d{{1,4}})_|dyn)")
+_CUTLASS2 = re.compile(r"cutlass_(?:(?P<sm>\d{1,4})_)?(?P<unit>tensorop|simt|wmma|sptensorop)_(?:tensorop_)?")
+# Output, unless it is of the accumulator's type; accumulator; instruction; type inside it; operands, unless as accumulator.
+_CUTLASS2_MATH = re.compile(
+    rf"(?:(?P<out>{_TYPE})_)?(?P<acc>[hsid])(?P<mma>\d{{3,6}})?(?P<inside>tf32|bf16|f16)?(?:gemm|fprop|wgrad|dgrad)"
+    rf"(?:_(?!{_TYPE})[a-z]+)*(?:_(?P<operand>{_TYPE}))?_"
+)
+_CUTLASS2_TILE = re.compile(r"_(?P<m>\d{1,6})x(?P<n>\d{1,6})_(?P<k>\d{1,6})x(?P<stages>\d{1,4})")
 _TRT_CUTLASS = re.compile(r"trt_(?P<generation>[a-z]+)_cutlass_.*?_(?P<unit>hmma|imma|ffma)_")
 _TRT_CUTLASS_TYPES = re.compile(rf"_(?P<a>{_TYPE})(?P<b>{_TYPE})(?P<acc>{_TYPE})(?:_|$)")
-_XMMA = re.compile(r"sm(?P<sm>\d+)_xmma_")
+_XMMA = re.compile(r"sm(?P<sm>\d{1,4})_xmma_")
 _XMMA_TYPES = re.compile(
     rf"_(?P<a>{_TYPE})(?P<c>{_TYPE})_(?P<b>{_TYPE})(?P<acc>{_TYPE})?_(?P<epilogue>{_TYPE})(?:_|$)"
 )
 _POOLING_TYPES = re.compile(r"_(?P<stored>FP16|FP32|INT8)(?P<math>FP16|FP32)?N")
 _XMMA_ON = re.compile(r"_tensor\d+x\d+x\d+|_sptensor|warpgroupsize|gmma|_[hi]mma(?:_|$)|utcmma|tcgen05")
 _XMMA_OFF = re.compile(r"ffma|_simt|dp4a|Accfloat|cublas_gemvx")
-_TILE = re.compile(r"tilesize(\d+x\d+x\d+)")
-_STAGES = re.compile(r"stage(\d+)")
-_WARPS = re.compile(r"warpsize(\d+x\d+x\d+)")
-_INSTRUCTION = re.compile(r"(?:sp)?tensor(\d+x\d+x\d+)")
-_FILTER = re.compile(r"_t(?P<t>\d+)x?r(?P<r>\d+)x?s(?P<s>\d+)")
-_ALIGN = re.compile(r"align(?:a)?(\d+)")
+_TILE = re.compile(rf"tilesize({_EXTENTS})")
+_STAGES = re.compile(r"_stage(\d{1,4})(?!\d)")
+_WARPS = re.compile(rf"warpsize({_EXTENTS})")
+_INSTRUCTION = re.compile(rf"(?:sp)?tensor({_EXTENTS})")
+_FILTER = re.compile(r"_t(?P<t>\d{1,4})x?r(?P<r>\d{1,4})x?s(?P<s>\d{1,4})")
+_ALIGN = re.compile(r"align(?:a)?(\d{1,4})")
 _HAND = re.compile(
-    r"(?P<generation>maxwell|pascal|volta|turing|ampere|hopper)_(?:(?P<out>fp16|fp32|int8|int8x4)_)?(?P<letter>[hsicd])"
-    r"(?P<digits>\d*)(?P<library>cudnn|gemm)(?:_(?P<input>int8x4|int8|fp16))?(?P<winograd>_winograd)?_(?P<tile>\d+x\d+)"
+    rf"(?P<generation>{'|'.join(_GENERATIONS)})_(?:(?P<out>fp16|bf16|fp32|int8|int8x4)_)?(?P<letter>[hsicd])"
+    r"(?P<digits>\d{0,6})(?P<library>cudnn|gemm)(?:_(?P<input>int8x4|int8|fp16|bf16))?(?P<winograd>_winograd)?"
+    r"_(?P<tile>\d{1,6}x\d{1,6})"
 )
-_HAND_STAGES = re.compile(r"stages_(?P<k>\d+)x(?P<stages>\d+)")
+_HAND_STAGES = re.compile(r"stages_(?P<k>\d{1,4})x(?P<stages>\d{1,4})")
 _HAND_TYPES = {
     "fp16": DataType.FP16,
+    "bf16": DataType.BF16,
     "fp32": DataType.FP32,
     "int8": DataType.INT8,
     "int8x4": DataType.INT8,
@@ -186,6 +195,11 @@ def _type(text: str | None) -> DataType | None:
     return _TYPES.get(text) if text else None
 
 
+def _multiplied(operand: DataType | None, on_tensor_cores: bool) -> DataType | None:
+    """Type of the products: tensor cores have none for FP32, whose operands they round to TF32."""
+    return DataType.TF32 if operand is DataType.FP32 and on_tensor_cores else operand
+
+
 def _filter_shape(name: str) -> Shape | None:
     match = _FILTER.search(name)
     return (int(match["r"]), int(match["s"])) if match else None
@@ -203,7 +217,7 @@ def _cutlass3(name: str, match: re.Match[str]) -> Tactic:
         architecture=int(match["sm"]),
         tensor_cores=match["unit"] == "tensorop",
         input_type=operand_type,
-        compute_type=operand_type,
+        compute_type=_multiplied(operand_type, match["unit"] == "tensorop"),
         accumulate_type=_type(types["acc"]) if types else _ACCUMULATORS.get(match["acc"]),
         output_type=_type(types["d"]) if types else None,
         tile=_shape(tile[1]) if tile else None,
@@ -218,22 +232,22 @@ def _cutlass3(name: str, match: re.Match[str]) -> Tactic:
 
 def _cutlass2(name: str, match: re.Match[str]) -> Tactic:
     """CUTLASS 2: `cutlass_80_tensorop_f16_s16816gemm_relu_f16_256x128_32x3_tn_align8`."""
-    mma, tile = _CUTLASS2_MMA.search(name), _CUTLASS2_TILE.search(name)
-    first = re.match(rf"cutlass_(?:\d+_)?[a-z]+_({_TYPE})_", name)
-    operand = _type(first[1]) if first else None
-    accumulator = _ACCUMULATORS.get(mma["acc"]) if mma else None
+    on_tensor_cores = match["unit"] != "simt"
+    math, tile = _CUTLASS2_MATH.match(name, match.end()), _CUTLASS2_TILE.search(name)
+    accumulator = _ACCUMULATORS.get(math["acc"]) if math else None
+    operand = (_type(math["operand"]) or accumulator) if math else None
     return Tactic(
         name,
         "cutlass",
         architecture=int(match["sm"]) if match["sm"] else None,
-        tensor_cores=match["unit"] != "simt",
+        tensor_cores=on_tensor_cores,
         input_type=operand,
-        compute_type=operand,
+        compute_type=(_type(math["inside"]) if math else None) or _multiplied(operand, on_tensor_cores),
         accumulate_type=accumulator,
-        output_type=operand,
+        output_type=(_type(math["out"]) or accumulator) if math else None,
         tile=(int(tile["m"]), int(tile["n"]), int(tile["k"])) if tile else None,
         stages=int(tile["stages"]) if tile else None,
-        instruction=_INSTRUCTIONS.get(mma["mma"]) if mma else None,
+        instruction=_INSTRUCTIONS.get(math["mma"]) if math else None,
         alignment=_number(_ALIGN, name),
         epilogue=_found(_BIAS_EPILOGUE, name),
         is_sparse=match["unit"] == "sptensorop",
@@ -307,23 +321,27 @@ def _xmma_pooling(name: str, match: re.Match[str]) -> Tactic:
 
 def _hand_written(name: str, match: re.Match[str]) -> Tactic:
     """Hand-written cuDNN and cuBLAS kernels: output type, letter of the arithmetic, digits of the matrix instruction."""
-    letter, digits = match["letter"], match["digits"]
+    letter, on_tensor_cores = match["letter"], bool(match["digits"])
     stages = _HAND_STAGES.search(name)
     arithmetic = {"h": DataType.FP16, "s": DataType.FP32, "i": DataType.INT8, "d": DataType.FP64}.get(letter)
+    if letter == "s" and on_tensor_cores:
+        # The letter is that of the sum, and the products are of the operands.
+        arithmetic = None
     operand = _HAND_TYPES.get(match["input"]) if match["input"] else arithmetic
+    result = _ACCUMULATORS.get(letter) if letter != "i" else None
     tile = _shape(match["tile"])
     return Tactic(
         name,
         "cublas" if match["library"] == "gemm" else "cudnn",
         architecture=_GENERATIONS[match["generation"]],
-        tensor_cores=bool(digits),
+        tensor_cores=on_tensor_cores,
         input_type=operand,
-        compute_type=arithmetic,
+        compute_type=arithmetic or operand,
         accumulate_type=_ACCUMULATORS.get(letter),
-        output_type=_HAND_TYPES.get(match["out"]) if match["out"] else operand,
+        output_type=_HAND_TYPES.get(match["out"]) if match["out"] else result,
         tile=(*tile, int(stages["k"])) if tile and stages else tile,
         stages=int(stages["stages"]) if stages else None,
-        instruction=_INSTRUCTIONS.get(digits),
+        instruction=_INSTRUCTIONS.get(match["digits"]),
         epilogue=_found(_CUDNN_SUFFIX, name),
         is_winograd=match["winograd"] is not None,
     )
@@ -338,23 +356,25 @@ def _generated(name: str, match: re.Match[str]) -> Tactic:
     return Tactic(name, "myelin", operators=tuple(_OPERATOR.findall(match["operators"])))
 
 
-def _tensor_core_library(name: str, match: re.Match[str]) -> Tactic:
+def _tensor_cores_only(library: str) -> Callable[[str, re.Match[str]], Tactic]:
     """cuBLASLt's `nvjet` and TensorRT's newest convolutions exist for tensor cores only."""
-    sm = match.groupdict().get("sm")
-    return Tactic(name, "cublas", architecture=int(sm) if sm else None, tensor_cores=True)
+    return lambda name, match: Tactic(
+        name, library, int(match["sm"]) if match["sm"] else None, tensor_cores=True
+    )
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], ...] = (
     (_CUTLASS3, _cutlass3),
     (_CUTLASS2, _cutlass2),
     (_TRT_CUTLASS, _trt_cutlass),
-    (re.compile(r"(?:sm(?P<sm>\d+)_)?nvjet_|sm(?P<arch>\d+)_xmma_fprop_avdt_dense"), _tensor_core_library),
+    (re.compile(r"(?:sm(?P<sm>\d{1,4})_)?nvjet_"), _tensor_cores_only("cublas")),
+    (re.compile(r"sm(?P<sm>\d{1,4})_xmma_fprop_avdt_dense"), _tensor_cores_only("xmma")),
     (_XMMA, _xmma),
     (_HAND, _hand_written),
     (re.compile(r"_+gemm_mha_v\d|.*fmha|.*flash_?att", re.IGNORECASE), _attention),
     (_GENERATED, _generated),
     (
-        re.compile(r"sm(?P<sm>\d+)_conv_act_pool"),
+        re.compile(r"sm(?P<sm>\d{1,4})_conv_act_pool"),
         lambda name, match: Tactic(name, "myelin", int(match["sm"])),
     ),
 )

@@ -11,22 +11,19 @@ from textual.binding import BindingType
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher
 
-from trex_tui.actions import Place
+from trex_tui.actions import TABS, Place
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import filter_layers
 from trex_tui.screens.frame import MainScreen, TooSmall
-from trex_tui.screens.latency import LatencyPane
-from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.notes import NotesScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.panes import PANES
 from trex_tui.text import plural
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.header import EngineHeader
 from trex_tui.widgets.tab_bar import TabBar, TabChosen
-
-TABS = {"layers": "Layers", "latency": "Latency"}
 
 
 class EngineScreen(MainScreen):
@@ -38,10 +35,6 @@ class EngineScreen(MainScreen):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
-    PLACES: ClassVar[dict[str, tuple[Place, ...]]] = {
-        "layers": (Place.LAYERS, Place.TREE),
-        "latency": (Place.LATENCY,),
-    }
 
     current_layer: reactive[Layer | None] = reactive(None)
     filter_text: reactive[str] = reactive("")
@@ -59,10 +52,10 @@ class EngineScreen(MainScreen):
     def compose(self) -> ComposeResult:
         """Header, tabs, the screens on top of each other, filter line, footer."""
         yield EngineHeader(self.engine)
-        yield TabBar(TABS)
+        yield TabBar({tab.id: tab.title for tab in TABS})
         with ContentSwitcher(initial=None, id="screens"):
-            yield LayersPane(self.engine, id="layers")
-            yield LatencyPane(self.engine, id="latency")
+            for tab in TABS:
+                yield PANES[tab.id](self.engine, id=tab.id)
         yield FilterBar()
         yield self.footer()
         yield TooSmall()
@@ -82,7 +75,8 @@ class EngineScreen(MainScreen):
     @property
     def help_places(self) -> list[Place]:
         """Whose keys work now, the most special first."""
-        return [*self.PLACES[self.pane.id or ""], Place.MOVE, Place.ENGINE, Place.DIALOG, Place.EVERYWHERE]
+        special = next(tab.places for tab in TABS if tab.id == self.pane.id)
+        return [*special, Place.MOVE, Place.ENGINE, Place.DIALOG, Place.EVERYWHERE]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc clears a filter that is there, `q` goes back to a list that is there, and `/` typed into the filter is text."""

@@ -24,7 +24,7 @@ def diagnostic_lines(diagnostics: Iterable[Diagnostic]) -> list[TextLine]:
         lines.append(TextLine(Content.styled(one.severity.value, severity_style(one.severity))))
         place = " · ".join(part for part in (one.file.name if one.file else "", one.where) if part)
         if place:
-            lines.append(TextLine(Content.styled(f"  {printable(place)}", "$text-muted"), 2))
+            lines.append(TextLine(Content.styled(f"  {printable(place)}", "$muted"), 2))
         lines.append(TextLine(Content(f"  {printable(one.message)}"), 2))
     return lines
 
@@ -37,7 +37,7 @@ def notes_lines(engine: Engine) -> list[TextLine]:
     lines += [_EMPTY, TextLine(Content.styled("Files", "bold $primary"))]
     width = max((len(kind.value) for kind in engine.files), default=0)
     for kind, path in engine.files.items():
-        row = Content.assemble((f"  {kind.value:<{width}} ", "$text-muted"), printable(str(path)))
+        row = Content.assemble((f"  {kind.value:<{width}} ", "$muted"), printable(str(path)))
         lines.append(TextLine(row, width + 3))
     return lines
 

@@ -69,7 +69,7 @@ def _style_of(name: str) -> Callable[[Layer], str] | None:
     if name == "output_precision":
         return lambda layer: precision_style(layer.output_precision)
     if name in ("tactic", "index", "layer_type", "input_formats", "output_shapes"):
-        return lambda _: "$text-muted"
+        return lambda _: "$muted"
     return None
 
 

@@ -54,9 +54,7 @@ def header_facts(engine: Engine) -> list[Fact]:
         facts.append(Fact(format_bytes(engine.weights_bytes), 8, right=True))
     if engine.diagnostics:
         worst = min(engine.diagnostics, key=lambda one: list(Severity).index(one.severity)).severity
-        style = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$text-muted"}[
-            worst
-        ]
+        style = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$muted"}[worst]
         facts.append(Fact(f"! {plural(len(engine.diagnostics), 'note')}", 2, style, right=True))
     return facts
 
@@ -112,5 +110,5 @@ class EngineHeader(Widget):
 
 
 def _joined(facts: list[Fact]) -> Content:
-    separator = Content.styled(SEPARATOR, "$text-muted")
+    separator = Content.styled(SEPARATOR, "$muted")
     return separator.join([Content.styled(fact.text, fact.style) for fact in facts])

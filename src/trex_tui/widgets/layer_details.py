@@ -145,7 +145,7 @@ class LayerDetails(TextScroll):
         self.scroll_home(animate=False)
 
 
-_STYLES = {"heading": "bold", "label": "$primary", "plain": "", "muted": "$text-muted"}
+_STYLES = {"heading": "bold", "label": "$primary", "plain": "", "muted": "$muted"}
 
 
 def _text_line(line: Line) -> TextLine:
