@@ -50,6 +50,8 @@ class Terminal:
             dimensions=(height, width),
             env=settings,
             timeout=TIMEOUT_S,
+            # A job in the background of a script starts with SIGINT ignored, and so would this.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.child.delaybeforesend = None
         self.before = termios.tcgetattr(self.child.child_fd)

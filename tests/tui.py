@@ -24,7 +24,7 @@ from trex_tui.widgets.wrapped_lines import WrappedLines
 
 GOLDENS = Path(__file__).parent / "golden_screens"
 SMALL, LARGE = (80, 24), (160, 45)
-MOST_TURNS = 400
+MOST_TURNS = 1000
 
 PRINTABLE_KEYS = {"slash": "/", "question_mark": "?", "exclamation_mark": "!", "colon": ":"}
 
@@ -125,11 +125,14 @@ def check_golden(app: App[Any], name: str) -> None:
 
 
 async def wait_until(pilot: Pilot[Any], condition: Callable[[], object], what: str = "") -> None:
-    """Let the app work until `condition` holds; fail, with the screen, if it does not within some turns."""
-    for _ in range(MOST_TURNS):
+    """Let the app work until `condition` holds; fail, with the screen, if it does not within some turns.
+
+    What waits for one of Textual's timers takes time, not turns: after the first turns each gives it a little.
+    """
+    for turn in range(MOST_TURNS):
         if condition():
             return
-        await pilot.pause()
+        await pilot.pause(None if turn < 50 else 0.02)
     pytest.fail(f"waited in vain{' for ' + what if what else ''}:\n{screen_text(pilot.app)}", pytrace=True)
 
 
