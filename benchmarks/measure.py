@@ -2,8 +2,9 @@
 
     python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7]
 
-Loading is compared with `json.load` of the same files, starting with a bare interpreter, with `import pandas`, and with a Textual
-application of two widgets in a pseudo-terminal. The best of several runs counts: the rest is noise of the machine.
+Loading is compared with `json.load` of the same files, computing all columns with that of the graph alone, starting with a
+bare interpreter, with `import pandas`, and with a Textual application of two widgets in a pseudo-terminal. The best of
+several runs counts: the rest is noise of the machine.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pexpect
 from rich.console import Console
 from rich.table import Table
-from synthetic import write_engine
 
+from synthetic import write_engine
+from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.engine.engine import load_set
+from trex_tui.engine.engine import Engine, load_set
+from trex_tui.engine.tactics import parse_tactic
 
 ROOT = Path(__file__).parent.parent
 JSON_KINDS = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
@@ -88,6 +91,51 @@ def measure_loading(sets: Sequence[ArtifactSet], repeat: int) -> Table:
     return table
 
 
+def measure_columns(sets: Sequence[ArtifactSet], repeat: int) -> Table:
+    """Time for the values of all columns of each layer, and for the frame of them, as a multiple of the graph's parse."""
+    table = Table(
+        "set",
+        "layers",
+        "parse ms",
+        "columns ms",
+        "ratio",
+        "frame ms",
+        "ratio",
+        title="All columns against json.load",
+    )
+    for source in sets:
+        graph = source.files[ArtifactKind.GRAPH]
+        floor = best_of(
+            repeat, lambda graph=graph: json.loads(graph.read_text(encoding="utf-8"), strict=False)
+        )
+        engine = load_set(source)
+        values = best_of(repeat, lambda engine=engine: all_values(engine))
+        frame = best_of(repeat, lambda engine=engine: forgetful_frame(engine))
+        cells = [f"{seconds * 1e3:.2f}" for seconds in (floor, values, frame)]
+        ratios = (f"{values / floor:.2f}", f"{frame / floor:.2f}")
+        table.add_row(source.name, str(len(engine.layers)), *cells[:2], ratios[0], cells[2], ratios[1])
+    return table
+
+
+def forget() -> None:
+    """Drop what an earlier run has computed."""
+    derived.cache_clear()
+    parse_tactic.cache_clear()
+
+
+def all_values(engine: Engine) -> None:
+    """Compute every cell."""
+    forget()
+    for column in ALL_COLUMNS:
+        column.values(engine)
+
+
+def forgetful_frame(engine: Engine) -> None:
+    """Compute every cell, and make a frame of them."""
+    forget()
+    full_frame(engine)
+
+
 def measure_starting(path: Path, repeat: int) -> Table:
     """Start-up against the interpreter, pandas and a minimal Textual application."""
     python = sys.executable
@@ -125,7 +173,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         write_engine(Path(directory), options.layers)
         sets = find(options.artifacts) if options.artifacts.is_dir() else []
-        console.print(measure_loading([*sets, *find(directory)], options.repeat))
+        made = find(directory)
+        console.print(measure_loading([*sets, *made], options.repeat))
+        console.print(measure_columns(made, options.repeat))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
 
 

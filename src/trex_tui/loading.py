@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,7 +45,9 @@ class LoadOptions:
 
         configured: dict[str, DeviceOverrides] = {}
         for path in files:
-            configured |= load_overrides(path)
+            for name, stated in load_overrides(path).items():
+                weaker = configured.get(name)
+                configured[name] = weaker.updated_with(stated) if weaker else stated
         return cls(optimization_profile, overrides_from_options(peaks) if peaks else None, configured)
 
 
@@ -56,14 +58,19 @@ def config_files(environ: Mapping[str, str]) -> list[Path]:
     return [base / "trex-tui" / CONFIG_NAME, Path(CONFIG_NAME)]
 
 
-def load(source: ArtifactSet, options: LoadOptions) -> Engine:
+def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> Engine:
     """Read and join one set, and keep with it what is stated about its device.
+
+    Args:
+        source: The set.
+        options: See `LoadOptions`.
+        begin: Called with each file before it is read; what it raises ends the reading.
 
     Raises:
         ArtifactError: Not one of its files could be used.
         TrexError: There is no such optimization profile.
     """
-    engine = load_set(source, options.optimization_profile)
+    engine = load_set(source, options.optimization_profile, begin)
     if options.peaks is None and not options.configured:
         return engine
     from trex_tui.analysis.device_overrides import overrides_for

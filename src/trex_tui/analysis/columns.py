@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.compute import Compute, compute_of
 from trex_tui.analysis.device import device_of
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, roofline
-from trex_tui.engine.columns import COLUMNS, Column
+from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.engine.columns import COLUMNS, Column, FromLayer
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
@@ -33,38 +35,56 @@ class Derived:
 @lru_cache(maxsize=8)
 def derived(engine: Engine) -> Derived:
     """The products of all layers and their place under the roof. Kept for the last few engines."""
-    compute = tuple([compute_of(layer) for layer in engine.layers])
-    return Derived(compute, roofline(engine, device_of(engine), compute))
+    with gc_paused():
+        compute = tuple([compute_of(layer) for layer in engine.layers])
+        return Derived(compute, roofline(engine, device_of(engine), compute))
 
 
-def _compute(engine: Engine, layer: Layer) -> Compute:
-    return derived(engine).compute[layer.index]
+class _OfCompute:
+    """A value out of a layer's product."""
+
+    def __init__(self, get: Callable[[Compute], Any]) -> None:
+        self._get = get
+
+    def __call__(self, engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        return self._get(derived(engine).compute[layer.index])
+
+    def every(self, engine: Engine) -> list[Any]:
+        """Of all layers."""
+        return list(map(self._get, derived(engine).compute))
 
 
-def _of_compute(get: Callable[[Compute], Any]) -> Callable[[Engine, Layer], Any]:
-    return lambda engine, layer: get(_compute(engine, layer))
+class _OfPoint:
+    """A value out of a layer's place under the roof."""
+
+    def __init__(self, get: Callable[[RooflinePoint], Any]) -> None:
+        self._get = get
+
+    def __call__(self, engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        point = derived(engine).roofline.points.get(layer.index)
+        return None if point is None else self._get(point)
+
+    def every(self, engine: Engine) -> list[Any]:
+        """Of all layers."""
+        get, points = self._get, derived(engine).roofline.points
+        found = (points.get(layer.index) for layer in engine.layers)
+        return [None if point is None else get(point) for point in found]
 
 
-def _of_tactic(get: Callable[[Tactic], Any]) -> Callable[[Engine, Layer], Any]:
-    def value(_: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+def _of_tactic(get: Callable[[Tactic], Any]) -> FromLayer:
+    def value(layer: Layer) -> Any:  # noqa: ANN401 - any cell
         tactic = parse_tactic(layer.tactic)
         return None if tactic is None else get(tactic)
 
-    return value
+    return FromLayer(value)
 
 
-def _of_point(get: Callable[[RooflinePoint], Any]) -> Callable[[Engine, Layer], Any]:
-    def value(engine: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
-        point = derived(engine).roofline.points.get(layer.index)
-        return None if point is None else get(point)
-
-    return value
-
-
+@lru_cache(maxsize=1024)
 def _shape_text(shape: tuple[int, ...] | None) -> str | None:
     return "x".join(map(str, shape)) if shape else None
 
 
+_YES_OR_NO = {True: "yes", False: "no", None: None}
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
 DERIVED_COLUMNS: tuple[Column, ...] = (
     Column(
@@ -73,7 +93,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "Int64",
         "Multiply-accumulates of a convolution, GEMM or attention layer; two operations each. `compute_note` says why "
         "it is missing.",
-        _of_compute(lambda compute: compute.macs),
+        _OfCompute(attrgetter("macs")),
         formula="batch · M · N · K; for attention batch · Sq · Sk · (D + Dv)",
         source=_DIMENSIONS,
     ),
@@ -82,7 +102,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "M",
         "Int64",
         "Rows of the (implicit) matrix product: output positions of a convolution.",
-        _of_compute(lambda compute: compute.m),
+        _OfCompute(attrgetter("m")),
         formula="convolution: N · P · Q",
         source=_DIMENSIONS,
     ),
@@ -91,7 +111,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "N",
         "Int64",
         "Columns of the (implicit) matrix product: output channels of a convolution.",
-        _of_compute(lambda compute: compute.n),
+        _OfCompute(attrgetter("n")),
         formula="convolution: OutMaps",
         source=_DIMENSIONS,
     ),
@@ -100,7 +120,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "K",
         "Int64",
         "Terms of each sum of the (implicit) matrix product. trex leaves the groups out.",
-        _of_compute(lambda compute: compute.k),
+        _OfCompute(attrgetter("k")),
         formula="convolution: C / groups · R · S",
         source=_DIMENSIONS,
     ),
@@ -109,7 +129,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "Batch",
         "Int64",
         "Independent products of that size.",
-        _of_compute(lambda compute: compute.batch),
+        _OfCompute(attrgetter("batch")),
         source=_DIMENSIONS,
     ),
     Column(
@@ -117,7 +137,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "MACs unknown",
         "string",
         "Why `macs` is missing for a layer that multiplies.",
-        _of_compute(lambda compute: compute.reason or None),
+        _OfCompute(lambda compute: compute.reason or None),
         source=_DIMENSIONS,
     ),
     Column(
@@ -126,7 +146,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "float64",
         "Operations per byte moved. Below the device's ridge, bandwidth limits the layer. (trex divides MACs by bytes "
         "without the padding, and leaves out residual inputs.)",
-        _of_point(lambda point: point.intensity),
+        _OfPoint(attrgetter("intensity")),
         formula="2 · macs / footprint_allocated_bytes",
         source=_DIMENSIONS,
     ),
@@ -135,7 +155,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "FLOP/s",
         "float64",
         "Operations per second that the layer reached.",
-        _of_point(lambda point: point.achieved_flop_per_s),
+        _OfPoint(attrgetter("achieved_flop_per_s")),
         formula="2 · macs / latency_ms",
         source="layer information and profile",
     ),
@@ -145,7 +165,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "float64",
         "Bytes per second that the layer reached, if each is moved once. Above the memory's peak where data stays in the "
         "cache.",
-        _of_point(lambda point: point.achieved_bytes_per_s),
+        _OfPoint(attrgetter("achieved_bytes_per_s")),
         formula="footprint_allocated_bytes / latency_ms",
         source="layer information and profile",
     ),
@@ -154,7 +174,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "Roof ms",
         "float64",
         "The least time the device's peaks allow.",
-        _of_point(lambda point: point.roof_ms),
+        _OfPoint(attrgetter("roof_ms")),
         formula="max(2 · macs / peak FLOP/s, footprint_allocated_bytes / peak bandwidth)",
         source="metadata: device; peaks by architecture (data/gpu_peaks.json) or your own",
     ),
@@ -163,7 +183,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "% roof",
         "float64",
         "How close the layer comes to its roof.",
-        _of_point(lambda point: point.roof_pct),
+        _OfPoint(attrgetter("roof_pct")),
         formula="100 · roof_ms / latency_ms",
         source="as roof_ms, and the profile",
     ),
@@ -172,7 +192,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "Bound",
         "string",
         "What limits the layer: compute, bandwidth, or launch (its time is the least that any layer takes).",
-        _of_point(lambda point: point.bound.value if point.bound else None),
+        _OfPoint(lambda point: point.bound.value if point.bound else None),
         formula="compute if the intensity is above the ridge, else bandwidth; launch near the floor of layer times",
         source="as roof_pct",
     ),
@@ -181,7 +201,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "TC",
         "string",
         "Whether the kernel runs on tensor cores, as its name tells: yes, no, or missing where it does not tell.",
-        _of_tactic(lambda tactic: {True: "yes", False: "no", None: None}[tactic.tensor_cores]),
+        _of_tactic(lambda tactic: _YES_OR_NO[tactic.tensor_cores]),
         source="layer information: TacticName",
     ),
     Column(
@@ -189,7 +209,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "Library",
         "string",
         "Whose kernel it is: xmma, cutlass, cudnn, cublas, myelin.",
-        _of_tactic(lambda tactic: tactic.library),
+        _of_tactic(attrgetter("library")),
         source="layer information: TacticName",
     ),
     Column(
@@ -197,7 +217,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "SM",
         "Int64",
         "Compute capability the kernel family was written for: 80 for sm_80.",
-        _of_tactic(lambda tactic: tactic.architecture),
+        _of_tactic(attrgetter("architecture")),
         source="layer information: TacticName",
     ),
     Column(
@@ -213,7 +233,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         "Stages",
         "Int64",
         "Depth of the software pipeline.",
-        _of_tactic(lambda tactic: tactic.stages),
+        _of_tactic(attrgetter("stages")),
         source="layer information: TacticName",
     ),
     Column(

@@ -8,17 +8,17 @@ MACs fail for anything but four dimensions.) Where the file does not tell enough
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import parse_tactic
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(NamedTuple):
     """What a layer multiplies.
 
     Attributes:
@@ -54,7 +54,7 @@ def compute_of(layer: Layer) -> Compute:
         return Compute(reason="only the layer's name is known")
     if not layer.inputs or not layer.outputs:
         return Compute(reason="the layer lists no input or no output")
-    if any(tensor.volume is None for tensor in (layer.inputs[0], layer.outputs[0])):
+    if layer.inputs[0].volume is None or layer.outputs[0].volume is None:
         return Compute(reason="a dimension is dynamic; export the layer information in the profile run")
     return reader(layer)
 
@@ -67,7 +67,10 @@ def _product(m: int, n: int, k: int, batch: int = 1) -> Compute:
 
 
 def _convolution(layer: Layer) -> Compute:
-    kernel = _extents(layer, "Kernel") or _extents(layer, "ConvKernel") or _kernel_of_weights(layer)
+    groups = _count(layer, "Groups") or _count(layer, "ConvGroups") or 1
+    kernel = _extents(layer, "Kernel") or _extents(layer, "ConvKernel")
+    if kernel is None and (weights := _filter_among_inputs(layer)):
+        kernel, groups = weights.shape[2:], _groups_of(layer, weights)
     if kernel is None:
         kernel = _kernel_of_tactic(layer)
     if kernel is None:
@@ -76,7 +79,6 @@ def _convolution(layer: Layer) -> Compute:
     rank = len(kernel) + 2
     if len(source) < rank or len(target) < 2:
         return Compute(reason=f"shapes {source} and {target} do not fit a kernel of {len(kernel)} dimensions")
-    groups = _count(layer, "Groups") or _count(layer, "ConvGroups") or 1
     channels, maps = source[1], _count(layer, "OutMaps") or _count(layer, "ConvOutMaps") or target[1]
     if channels % groups or maps % groups:
         return Compute(
@@ -95,9 +97,8 @@ def _is_transposed(layer: Layer) -> bool:
 
 def _convolved(layer: Layer, source: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...] | None:
     """Output positions of the convolution in a fused conv-activation-pool layer, whose own output is pooled; else None."""
-    strides, before, after = (
-        _extents(layer, f"Conv{key}") for key in ("Stride", "PrePadding", "PostPadding")
-    )
+    strides = _extents(layer, "ConvStride")
+    before, after = _extents(layer, "ConvPrePadding"), _extents(layer, "ConvPostPadding")
     if not strides or not before or not after:
         return None
     dilations = _extents(layer, "ConvDilation") or (1,) * len(kernel)
@@ -107,18 +108,28 @@ def _convolved(layer: Layer, source: Sequence[int], kernel: Sequence[int]) -> tu
     )
 
 
-def _kernel_of_weights(layer: Layer) -> tuple[int, ...] | None:
-    """Spatial extents of a filter that stands among the inputs: `[K, C/g, R, S]`."""
-    rank = len(layer.outputs[0].shape)
+def _filter_among_inputs(layer: Layer) -> Tensor | None:
+    """A constant `[K, C/g, R, S]`, or `[C, K/g, R, S]` of a deconvolution."""
+    source, target = layer.inputs[0].shape, layer.outputs[0].shape
+    if len(source) < 3 or len(source) != len(target):
+        return None
+    rows, columns = (source[1], target[1]) if _is_transposed(layer) else (target[1], source[1])
     for tensor in layer.inputs[1:]:
         shape = tensor.shape
-        if rank >= 3 and len(shape) == rank and shape[0] == layer.outputs[0].shape[1] and min(shape) > 0:
-            return shape[2:]
+        if tensor.name not in layer.constant_inputs or len(shape) != len(source) or min(shape) < 1:
+            continue
+        if shape[0] == rows and columns % shape[1] == 0:
+            return tensor
     return None
 
 
+def _groups_of(layer: Layer, weights: Tensor) -> int:
+    whole = layer.outputs[0] if _is_transposed(layer) else layer.inputs[0]
+    return whole.shape[1] // weights.shape[1]
+
+
 def _kernel_of_tactic(layer: Layer) -> tuple[int, ...] | None:
-    """Kernels specialised for a filter say so: `t1r3s3`. Only for two spatial dimensions."""
+    """Kernels specialised for a filter say so: `t1r3s3`. Only for two spatial dimensions, and for one group."""
     tactic = parse_tactic(layer.tactic)
     if tactic is None or tactic.filter_shape is None or len(layer.outputs[0].shape) != 4:
         return None
@@ -127,9 +138,12 @@ def _kernel_of_tactic(layer: Layer) -> tuple[int, ...] | None:
 
 def _extents(layer: Layer, key: str) -> tuple[int, ...] | None:
     value = layer.attributes.get(key)
-    if isinstance(value, list) and value and all(type(one) is int and one >= 0 for one in value):
-        return tuple(value)
-    return None
+    if not isinstance(value, list) or not value:
+        return None
+    for one in value:
+        if type(one) is not int or one < 0:
+            return None
+    return tuple(value)
 
 
 def _count(layer: Layer, key: str) -> int | None:
@@ -152,7 +166,7 @@ def _gemm(layer: Layer) -> Compute:
     if isinstance(listed, dict) and type(listed.get("Count")) is int and listed["Count"] > 0:
         return _by_weights(activations[0], result, listed["Count"])
     for matrix in weights:
-        found = _by_weights(activations[0], result, matrix.volume or 0)
+        found = _by_matrix(activations, matrix, result)
         if found.macs is not None:
             return found
     if len(activations) > 1:
@@ -164,6 +178,26 @@ def _gemm(layer: Layer) -> Compute:
         if len(activations) > 1:
             return Compute(reason="several inputs, and the shapes do not tell which are multiplied")
     return _with_hidden_weights(activations[0], result)
+
+
+def _by_matrix(activations: Sequence[Tensor], matrix: Tensor, result: Tensor) -> Compute:
+    """A constant that may be the second operand: one matrix for all rows, or one for each product of a batch.
+
+    What is only added, a bias or another constant, has no side of extent K or N.
+    """
+    found = NOTHING
+    for activation in activations:
+        if math.prod(matrix.shape[:-2]) > 1:
+            found = _batched(activation, matrix, result)
+            if found.macs is not None:
+                return found
+        found = _by_weights(activation, result, matrix.volume or 0)
+        sides = set(accumulate(matrix.shape, operator.mul))
+        if found.macs is not None and (found.k in sides or found.n in sides):
+            return found
+    return Compute(
+        reason=found.reason or "the shapes of operands and result do not belong to one matrix product"
+    )
 
 
 def _by_weights(activation: Tensor, result: Tensor, weights: int) -> Compute:
@@ -196,14 +230,17 @@ def _batched(first: Tensor, second: Tensor, result: Tensor) -> Compute:
 def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
     """One activation times a matrix that the file does not list.
 
-    Where the rows of the activation are rows of the result, K is its last dimension; where its last dimension is, it was
-    transposed, and K is the one before.
+    Where the rows of the activation are rows of the result, K is its last dimension; where its last dimension is kept, as
+    rows or as columns, K is the one before.
     """
     source, target = activation.shape, result.shape
     volume, out = activation.volume or 0, result.volume or 0
     if math.prod(source[:-1]) == math.prod(target[:-1]) or source[-2] == target[-2:][0]:
         k = source[-1]
     elif source[-1] == target[-2:][0]:
+        k = source[-2]
+    elif source[-1] == target[-1]:
+        # The weights multiply from the left, as in a 1×1 convolution of NCHW data.
         k = source[-2]
     else:
         return Compute(reason="the weights are not listed, and the shapes do not tell their size")
@@ -227,10 +264,13 @@ def _attention(layer: Layer) -> Compute:
     query, key, out = matrices[0], matrices[1], layer.outputs[0].volume or 0
     rows, depth = query.shape[-2:]
     batch = math.prod(query.shape[:-2])
-    keys, rest = divmod(key.volume or 0, batch * depth)
+    # Several heads of Q may share one of K and V.
+    shared = math.prod(key.shape[:-2])
+    keys, rest = divmod(key.volume or 0, shared * depth)
     width, rest_out = divmod(out, batch * rows)
+    fits = not rest and not rest_out and batch % shared == 0 and {keys, depth} == set(key.shape[-2:])
     # A mask may stand between K and V.
-    if rest or rest_out or not any(one.volume == batch * keys * width for one in matrices[2:]):
+    if not fits or not any(one.volume == shared * keys * width for one in matrices[2:]):
         return Compute(reason="the shapes of Q, K and V do not belong together")
     return Compute(batch * rows * keys * (depth + width), rows, keys, depth, batch)
 

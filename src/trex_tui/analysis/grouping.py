@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import cached_property
 
-from trex_tui.analysis.hierarchy import module_path
+from trex_tui.analysis.hierarchy import label_in, module_path
+from trex_tui.analysis.rollup import NO_NODE
 from trex_tui.analysis.totals import UNKNOWN, sum_latency_ms
 from trex_tui.engine.model import Layer
 
@@ -19,6 +20,8 @@ class Grouping(str, Enum):
     MODULE = "by module"
     KIND = "by kind"
     PRECISION = "by precision"
+    ONNX = "by ONNX node"
+    STREAM = "by stream"
     ORDER = "in execution order"
 
 
@@ -32,9 +35,10 @@ class Group:
     """
 
     def __init__(
-        self, name: str, path: Path, layers: Sequence[Layer], path_of: Callable[[Layer], Path]
+        self, name: str, path: Path, layers: Sequence[Layer], path_of: Callable[[Layer], Path], *, flat: bool
     ) -> None:
-        self.name, self.path, self.layers, self._path_of = name, path, layers, path_of
+        """Args: flat: A layer that is alone in a group stands in its place."""
+        self.name, self.path, self.layers, self._path_of, self._flat = name, path, layers, path_of, flat
 
     @cached_property
     def latency_ms(self) -> float | None:
@@ -62,12 +66,8 @@ class Group:
             else:
                 inside.append(layer)
         for name, layers in groups.items():
-            inside.append(layers[0] if len(layers) == 1 and self._is_nested else self._group(name, layers))
+            inside.append(layers[0] if len(layers) == 1 and self._flat else self._group(name, layers))
         return sorted(inside, key=lambda one: one.index if isinstance(one, Layer) else one.first_index)
-
-    @property
-    def _is_nested(self) -> bool:
-        return self._path_of is module_path
 
     def _group(self, name: str, layers: Sequence[Layer]) -> Group:
         path = (*self.path, name)
@@ -76,7 +76,7 @@ class Group:
             depth = len(path)
             part = next(iter(self._path_of(layers[0])[depth : depth + 1]), None)
             if part is None or any(self._path_of(layer)[depth : depth + 1] != (part,) for layer in layers):
-                return Group("/".join(names), path, layers, self._path_of)
+                return Group("/".join(names), path, layers, self._path_of, flat=self._flat)
             names.append(part)
             path = (*path, part)
 
@@ -95,14 +95,44 @@ class Group:
 
 
 def arrange(layers: Sequence[Layer], grouping: Grouping) -> Group:
-    """Arrange layers in execution order as a tree; its root stands for all of them."""
-    path_of: dict[Grouping, Callable[[Layer], Path]] = {
-        Grouping.MODULE: module_path,
-        Grouping.KIND: lambda layer: (layer.kind.value,),
-        Grouping.PRECISION: lambda layer: (layer.precision.value if layer.precision else UNKNOWN,),
-        Grouping.ORDER: lambda _: (),
-    }
-    return Group("", (), layers, path_of[grouping])
+    """Arrange layers in execution order as a tree; its root stands for all of them.
+
+    Each layer stands in one group, so that the groups add up: one of several ONNX nodes stands under the first.
+    """
+    return Group("", (), layers, _PATHS[grouping], flat=grouping in (Grouping.MODULE, Grouping.ONNX))
+
+
+def _onnx_path(layer: Layer) -> Path:
+    return (layer.onnx_nodes[0] if layer.onnx_nodes else NO_NODE,)
+
+
+def _stream_path(layer: Layer) -> Path:
+    stream = f"stream {layer.stream if layer.stream is not None else UNKNOWN}"
+    return (f"{layer.device.value}, {stream}" if layer.device else stream,)
+
+
+_PATHS: dict[Grouping, Callable[[Layer], Path]] = {
+    Grouping.MODULE: module_path,
+    Grouping.KIND: lambda layer: (layer.kind.value,),
+    Grouping.PRECISION: lambda layer: (layer.precision.value if layer.precision else UNKNOWN,),
+    Grouping.ONNX: _onnx_path,
+    Grouping.STREAM: _stream_path,
+    Grouping.ORDER: lambda _: (),
+}
+
+
+def layer_label(layer: Layer, grouping: Grouping, depth: int) -> str:
+    """How a layer is called in a tree, inside `depth` groups.
+
+    A layer that stands for its ONNX node has the node's name. `+2` says that it does the work of two nodes more.
+    """
+    if grouping is Grouping.MODULE:
+        return label_in(layer, depth)
+    if grouping is not Grouping.ONNX or not layer.onnx_nodes:
+        return layer.name
+    name = layer.name if depth else layer.onnx_nodes[0]
+    more = len(layer.onnx_nodes) - 1
+    return f"{name} +{more}" if more else name
 
 
 def ordered_entries(group: Group, grouping: Grouping, *, by_latency: bool) -> Sequence[Group | Layer]:

@@ -1,14 +1,15 @@
 """Memory for activations: which tensors hold data at the same time.
 
-A tensor lives from the layer that writes it first to the layer that reads it last. Network inputs and outputs belong to the
-caller, constants to the weights; both are left out. What is left at the busiest step is the least that the engine can do
-with if memory is shared perfectly: TensorRT's own figure (`device memory size` in its logs) adds alignment, scratch space
-of tactics and, with several streams, tensors that must not share.
+A tensor lives from the layer that writes it first to the layer that reads it last. Names are names of memory: a layer that
+reads and writes one name updates it in place. What a loop carries is alive from its first reader to its writer. Network
+inputs and outputs belong to the caller, constants to the weights; both are left out. What is left at the busiest step is the
+least that the engine can do with if memory is shared perfectly: TensorRT's own figure (`device memory size` in its logs)
+adds alignment, scratch space of tactics and, with several streams, tensors that must not share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from trex_tui.engine.engine import Engine
@@ -63,6 +64,8 @@ class _Values:
     """Identities of values that have been read: the next write to their name makes a new one."""
     unwritten: dict[str, int] = field(default_factory=dict)
     """Index of the first layer that reads a name nobody has written yet: a constant, or carried around a loop."""
+    elsewhere: set[str] = field(default_factory=set)
+    """Names that stand for memory which is not counted here, until a layer writes to them."""
     everything: list[LiveTensor] = field(default_factory=list)
 
     def reads(self, layer: Layer) -> None:
@@ -72,10 +75,11 @@ class _Values:
                 value.last = layer.index
                 value.allocated_bytes = _larger(value.allocated_bytes, tensor.allocated_bytes)
                 self.read.add(id(value))
-            elif tensor.name not in self.outside:
+            elif tensor.name not in self.outside and tensor.name not in self.elsewhere:
                 self.unwritten.setdefault(tensor.name, layer.index)
 
     def writes(self, layer: Layer) -> None:
+        """Begin values and prolong them. A NoOp moves nothing: its output is its input under another name."""
         moves_nothing = layer.kind is LayerKind.NOOP and len(layer.inputs) == len(layer.outputs) == 1
         alias = self.current.get(layer.inputs[0].name) if moves_nothing else None
         for tensor in layer.outputs:
@@ -84,10 +88,9 @@ class _Values:
             value = self.current.get(tensor.name)
             if alias is not None:
                 self.current[tensor.name] = alias
-            elif moves_nothing:
-                # Another name of memory that is not counted here: an input of the network, or a constant.
+            elif moves_nothing or layer.kind is LayerKind.CONSTANT:
                 self.current.pop(tensor.name, None)
-                self.aliases_outside.add(tensor.name)
+                self.elsewhere.add(tensor.name)
             elif value is None or (id(value) in self.read and value.last < layer.index):
                 self._begin(tensor, layer.index)
             else:
@@ -97,6 +100,7 @@ class _Values:
     def _begin(self, tensor: Tensor, index: int) -> None:
         value = LiveTensor(tensor.name, tensor.allocated_bytes, index, index)
         self.current[tensor.name] = value
+        self.elsewhere.discard(tensor.name)
         self.everything.append(value)
 
     def carry_around_loops(self) -> None:
@@ -116,15 +120,18 @@ def live_tensors(engine: Engine) -> list[LiveTensor]:
     values = _Values(frozenset(binding.name for binding in engine.bindings))
     for layer in engine.layers:
         values.reads(layer)
-        if layer.kind is not LayerKind.CONSTANT:
-            values.writes(layer)
+        values.writes(layer)
     values.carry_around_loops()
     return values.everything
 
 
-def activation_memory(engine: Engine) -> ActivationMemory:
-    """Live activations at every layer, and what is alive at the peak. Linear in the number of tensors."""
-    values = live_tensors(engine)
+def activation_memory(engine: Engine, values: Sequence[LiveTensor] | None = None) -> ActivationMemory:
+    """Live activations at every layer, and what is alive at the peak. Linear in the number of tensors.
+
+    Args:
+        values: What `live_tensors` returned, if it is at hand.
+    """
+    values = live_tensors(engine) if values is None else values
     known = [value for value in values if value.allocated_bytes is not None]
     changes = [0] * (len(engine.layers) + 1)
     for value in known:
@@ -155,3 +162,61 @@ def traffic_bytes(engine: Engine) -> int | None:
     sizes = [layer.footprint_bytes for layer in engine.layers if layer.kind.is_work]
     known = [size for size in sizes if size is not None]
     return sum(known) if engine.has_graph and len(known) == len(sizes) else None
+
+
+def live_at(values: Iterable[LiveTensor], index: int) -> list[LiveTensor]:
+    """The values that are alive while a layer runs, the largest first, those of unknown size last."""
+    alive = [value for value in values if value.first <= index <= value.last]
+    return sorted(alive, key=lambda value: (value.allocated_bytes is None, -(value.allocated_bytes or 0)))
+
+
+def tensor_of(engine: Engine, value: LiveTensor) -> Tensor | None:
+    """A tensor through which a layer writes or reads a value: tells shape, type and format."""
+    for index in (value.first, value.last):
+        layer = engine.layers[index]
+        for tensor in (*layer.outputs, *layer.inputs):
+            if tensor.name == value.name:
+                return tensor
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTotal:
+    """What the layers of a kind hold and touch.
+
+    Attributes:
+        layers: How many they are.
+        weights_bytes: Sum over the layers that tell.
+        weights_unknown: Layers that do not.
+        footprint_bytes: Sum of what each touches, padded, over the layers that tell.
+        footprint_unknown: Layers that do not.
+    """
+
+    key: str
+    layers: int
+    weights_bytes: int
+    weights_unknown: int
+    footprint_bytes: int
+    footprint_unknown: int
+
+
+def memory_by_kind(layers: Iterable[Layer]) -> list[MemoryTotal]:
+    """Weights and footprints by `LayerKind`, the largest footprint first."""
+    groups: dict[str, list[Layer]] = {}
+    for layer in layers:
+        groups.setdefault(layer.kind.value, []).append(layer)
+    totals = [_memory_total(key, group) for key, group in groups.items()]
+    return sorted(totals, key=lambda total: (-total.footprint_bytes, -total.weights_bytes, total.key))
+
+
+def _memory_total(key: str, layers: list[Layer]) -> MemoryTotal:
+    weights = [layer.weights_bytes for layer in layers]
+    footprints = [layer.footprint_allocated_bytes for layer in layers]
+    return MemoryTotal(
+        key,
+        len(layers),
+        sum(size or 0 for size in weights),
+        weights.count(None),
+        sum(size or 0 for size in footprints),
+        footprints.count(None),
+    )

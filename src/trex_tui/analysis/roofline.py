@@ -32,6 +32,9 @@ LAUNCH_FACTOR = 2.0
 """Layers up to this many times the floor cost about what starting and profiling any kernel costs. On the engines it was
 chosen with, twice the floor finds the many tiny layers of a MobileNet and next to none of a large CNN."""
 
+SHORTEST_MS = 1e-9
+"""A time below this is none: rates over it would leave the range of numbers."""
+
 LAUNCH_ROOF_SHARE = 0.25
 """A layer is bound by its launch only if its roof accounts for less than this share of its time."""
 
@@ -242,6 +245,7 @@ class _Roofs:
 
     def point(self, layer: Layer, compute: Compute) -> RooflinePoint:
         size, latency_ms = traffic_bytes(layer), layer.latency_ms
+        time_ms = latency_ms if latency_ms and latency_ms >= SHORTEST_MS else None
         flops = compute.flops or None
         on_gpu = layer.device is not Device.DLA
         bandwidth = self.bandwidth if on_gpu else None
@@ -255,21 +259,21 @@ class _Roofs:
         elif flops and top and memory_ms is not None:
             roof_ms = max(1e3 * flops / top, memory_ms)
         intensity = flops / size if flops and size else None
-        is_complete = roof_ms is not None and latency_ms
+        is_complete = roof_ms is not None and time_ms
         return RooflinePoint(
             layer.index,
             latency_ms,
             compute.macs,
             size,
             intensity,
-            1e3 * flops / latency_ms if flops and latency_ms else None,
-            1e3 * size / latency_ms if size is not None and latency_ms else None,
+            1e3 * flops / time_ms if flops and time_ms else None,
+            1e3 * size / time_ms if size is not None and time_ms else None,
             peak,
             top / bandwidth if top and bandwidth else None,
             min(top, intensity * bandwidth) if top and bandwidth and intensity else None,
             roof_ms,
-            100 * roof_ms / latency_ms if roof_ms is not None and latency_ms else None,
-            100 * memory_ms / latency_ms if memory_ms is not None and latency_ms else None,
+            100 * roof_ms / time_ms if roof_ms is not None and time_ms else None,
+            100 * memory_ms / time_ms if memory_ms is not None and time_ms else None,
             self._bound(latency_ms, roof_ms, memory_ms),
             () if is_complete else self._reasons(layer, compute, size, peak, is_opaque),
             peak.assumptions if peak else (),
@@ -297,7 +301,7 @@ class _Roofs:
         reasons = []
         if layer.latency_ms is None:
             reasons.append("no time in the profile")
-        elif not layer.latency_ms:
+        elif layer.latency_ms < SHORTEST_MS:
             reasons.append("its time is zero")
         if layer.device is Device.DLA:
             reasons.append("it runs on the DLA, whose peaks are not known")
@@ -309,7 +313,7 @@ class _Roofs:
             reasons.append("its bytes are unknown: a shape, a type or the weights are not told")
         if self.bandwidth is None and layer.device is not Device.DLA:
             reasons.append(self.bandwidth_reason)
-        return tuple(dict.fromkeys(reasons))
+        return tuple(dict.fromkeys(reasons) if len(reasons) > 1 else reasons)
 
 
 def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | None = None) -> Roofline:

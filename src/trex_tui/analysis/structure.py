@@ -50,7 +50,7 @@ def critical_path(engine: Engine) -> CriticalPath | None:
         path.append(engine.layers[index])
         index = before[index]
     latency_ms = sum_latency_ms(path) or 0.0
-    return CriticalPath(tuple(reversed(path)), latency_ms, 100.0 * latency_ms / total)
+    return CriticalPath(tuple(reversed(path)), latency_ms, 100.0 * (latency_ms / total))
 
 
 def by_stream(engine: Engine) -> list[Total]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from trex_tui.engine.engine import Engine
@@ -60,11 +61,17 @@ def sum_latency_ms(layers: Iterable[Layer]) -> float | None:
     return math.fsum(known) if known else None
 
 
-def total_by_kind(engine: Engine) -> list[Total]:
-    """Totals by `LayerKind`."""
-    return total_by(engine, lambda layer: layer.kind.value)
+def total_by_kind(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
+    """Totals by `LayerKind`, of some layers or of all."""
+    return total_by(engine, lambda layer: layer.kind.value, layers)
 
 
-def total_by_precision(engine: Engine) -> list[Total]:
-    """Totals by the precision that layers compute in."""
-    return total_by(engine, lambda layer: layer.precision.value if layer.precision else None)
+def total_by_precision(engine: Engine, layers: Iterable[Layer] | None = None) -> list[Total]:
+    """Totals by the precision that layers compute in, of some layers or of all."""
+    return total_by(engine, lambda layer: layer.precision.value if layer.precision else None, layers)
+
+
+def hottest(layers: Iterable[Layer], count: int) -> Sequence[Layer]:
+    """The layers that take longest, the slowest first; those without a time are none of them."""
+    timed = (layer for layer in layers if layer.latency_ms is not None)
+    return heapq.nsmallest(count, timed, key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))

@@ -116,6 +116,10 @@ def build_layers(
     """
     parts = [_Parts(raw, _tensors(raw.get("Inputs")), _tensors(raw.get("Outputs"))) for raw in selected]
     known = set(bindings)
+    if not known:
+        # Which inputs are the network's is not told: not those of layers that list their weights.
+        native = (part for part in parts if part.raw.get("ParameterType"))
+        known.update(tensor.name for part in native for tensor in part.inputs)
     known.update(tensor.name for part in parts for tensor in part.outputs)
     seen: Counter[str] = Counter()
     layers = []

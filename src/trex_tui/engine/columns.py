@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.model import Layer, Tensor
@@ -44,6 +46,11 @@ class Column:
     formula: str = ""
     source: str = "layer information"
 
+    def values(self, engine: Engine) -> list[Any]:
+        """Values of all layers, in their order: faster than one by one, where the column knows how."""
+        every: Callable[[Engine], list[Any]] | None = getattr(self.value, "every", None)
+        return [self.value(engine, layer) for layer in engine.layers] if every is None else every(engine)
+
     @property
     def unit(self) -> str:
         """The unit, which the name ends with; empty for counts, words and flags."""
@@ -55,21 +62,41 @@ class Column:
         return self.dtype in ("float64", "Int64")
 
 
+class FromLayer:
+    """A value that the layer alone tells."""
+
+    def __init__(self, get: Callable[[Layer], Any]) -> None:
+        self._get = get
+
+    def __call__(self, _: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
+        """Of one layer."""
+        return self._get(layer)
+
+    def every(self, engine: Engine) -> list[Any]:
+        """Of all layers."""
+        return list(map(self._get, engine.layers))
+
+
 def _enum(value: Any) -> str | None:  # noqa: ANN401 - any of the string enums, or None
     return None if value is None else str(value.value)
 
 
+@lru_cache(maxsize=4096)  # few shapes, on many layers
+def _extents(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
 def _shapes(tensors: tuple[Tensor, ...]) -> str:
-    return ", ".join("x".join(map(str, tensor.shape)) or "scalar" for tensor in tensors)
+    return ", ".join([_extents(tensor.shape) for tensor in tensors])
 
 
 def _formats(tensors: tuple[Tensor, ...]) -> str:
-    return ", ".join(tensor.description for tensor in tensors)
+    return ", ".join([tensor.description for tensor in tensors])
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("index", "#", "Int64", "Place in execution order, from 0.", lambda _, layer: layer.index),
-    Column("name", "Layer", "string", "`Name` of the layer information.", lambda _, layer: layer.name),
+    Column("index", "#", "Int64", "Place in execution order, from 0.", FromLayer(attrgetter("index"))),
+    Column("name", "Layer", "string", "`Name` of the layer information.", FromLayer(attrgetter("name"))),
     Column(
         "kind",
         "Kind",
@@ -77,13 +104,15 @@ COLUMNS: tuple[Column, ...] = (
         "What the layer does, one vocabulary over all TensorRT versions (`LayerKind`).",
         lambda _, layer: layer.kind.value,
     ),
-    Column("layer_type", "LayerType", "string", "`LayerType`, verbatim.", lambda _, layer: layer.layer_type),
+    Column(
+        "layer_type", "LayerType", "string", "`LayerType`, verbatim.", FromLayer(attrgetter("layer_type"))
+    ),
     Column(
         "parameter_type",
         "ParameterType",
         "string",
         "`ParameterType`, verbatim; native layers have one.",
-        lambda _, layer: layer.parameter_type,
+        FromLayer(attrgetter("parameter_type")),
     ),
     Column(
         "precision",
@@ -106,7 +135,7 @@ COLUMNS: tuple[Column, ...] = (
         "ms",
         "float64",
         "Mean time per iteration of the profile run. Layers are timed one by one, so the sum is no end-to-end latency.",
-        lambda _, layer: layer.latency_ms,
+        FromLayer(attrgetter("latency_ms")),
         source="profile: averageMs",
     ),
     Column(
@@ -148,7 +177,7 @@ COLUMNS: tuple[Column, ...] = (
         "Int64",
         "Bytes of all inputs and outputs as the file lists them, without padding; a tensor read twice counts twice. "
         "trex calls it total_io_size_bytes.",
-        lambda _, layer: layer.io_bytes,
+        FromLayer(attrgetter("io_bytes")),
         formula="Σ over inputs and outputs of ⌈extents · bits of the type / 8⌉",
         source="layer information: Dimensions and types of Inputs and Outputs",
     ),
@@ -157,7 +186,7 @@ COLUMNS: tuple[Column, ...] = (
         "I/O alloc",
         "Int64",
         "As io_bytes, with the channels padded as vectorised layouts do (3 channels take 4 in NHWC4, 32 in NC/32HW32).",
-        lambda _, layer: layer.io_allocated_bytes,
+        FromLayer(attrgetter("io_allocated_bytes")),
         formula="as io_bytes, with C rounded up to the vector, and rows to 32 or 64 bytes in DLA layouts",
         source="layer information: Dimensions and formats of Inputs and Outputs",
     ),
@@ -167,7 +196,7 @@ COLUMNS: tuple[Column, ...] = (
         "Int64",
         "Bytes of the layer's constants: weights, bias, scale and shift that the file lists, and inputs that no layer "
         "produces and no binding names. Missing where the layer must have weights and the file hides them.",
-        lambda _, layer: layer.weights_bytes,
+        FromLayer(attrgetter("weights_bytes")),
         formula="Σ Count · bits of Type / 8, + bytes of constant inputs",
         source="layer information: every {Type, Count}, and Inputs",
     ),
@@ -176,7 +205,7 @@ COLUMNS: tuple[Column, ...] = (
         "Footprint",
         "Int64",
         "All that one execution touches, without padding.",
-        lambda _, layer: layer.footprint_bytes,
+        FromLayer(attrgetter("footprint_bytes")),
         formula="io_bytes + weights_bytes, constants among the inputs counted once",
         source="layer information",
     ),
@@ -185,20 +214,20 @@ COLUMNS: tuple[Column, ...] = (
         "Footprint alloc",
         "Int64",
         "All that one execution touches, with the padding of vectorised layouts.",
-        lambda _, layer: layer.footprint_allocated_bytes,
+        FromLayer(attrgetter("footprint_allocated_bytes")),
         formula="io_allocated_bytes + weights_bytes, constants among the inputs counted once",
         source="layer information",
     ),
-    Column("stream", "Stream", "Int64", "`StreamId`.", lambda _, layer: layer.stream),
+    Column("stream", "Stream", "Int64", "`StreamId`.", FromLayer(attrgetter("stream"))),
     Column("device", "Device", "string", "GPU or DLA.", lambda _, layer: _enum(layer.device)),
     Column(
         "tactic",
         "Tactic",
         "string",
         "`TacticName`: the kernel; missing where the file has none.",
-        lambda _, layer: layer.tactic,
+        FromLayer(attrgetter("tactic")),
     ),
-    Column("tactic_value", "Tactic id", "string", "`TacticValue`.", lambda _, layer: layer.tactic_value),
+    Column("tactic_value", "Tactic id", "string", "`TacticValue`.", FromLayer(attrgetter("tactic_value"))),
     Column(
         "input_shapes",
         "In shapes",
@@ -232,14 +261,14 @@ COLUMNS: tuple[Column, ...] = (
         "ONNX nodes",
         "object",
         "Names of the ONNX nodes the layer came from, out of `Metadata`.",
-        lambda _, layer: layer.onnx_nodes,
+        FromLayer(attrgetter("onnx_nodes")),
     ),
     Column(
         "occurrence",
         "Nth",
         "Int64",
-        "0 for the first layer of this name, 1 for the second, …",
-        lambda _, layer: layer.occurrence,
+        "0 for the first layer of this name, 1 for the second, and so on.",
+        FromLayer(attrgetter("occurrence")),
     ),
 )
 COLUMNS_BY_NAME = {column.name: column for column in COLUMNS}

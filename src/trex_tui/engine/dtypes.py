@@ -28,6 +28,8 @@ class DataType(str, Enum):
         member.bits, member.is_float, member.is_quantized = bits, role == "float", role == "quantized"
         return member
 
+    __hash__ = str.__hash__  # that of Enum is in Python
+
     FP64 = "FP64", 64, "float"
     FP32 = "FP32", 32, "float"
     TF32 = "TF32", 32, "float"
@@ -102,6 +104,10 @@ class TensorFormat:
     spatial_dims: int = 2
     row_bytes: int = 1
 
+    def __hash__(self) -> int:
+        """Of the text alone: it decides the rest, and it is quick."""
+        return hash(self.text)
+
     @property
     def channels_last(self) -> bool:
         """Whether the channels of one position lie together."""
@@ -138,7 +144,9 @@ def parse_format(text: str) -> TensorFormat:
     if "row major" in lowered:
         return TensorFormat(text, f"NC{space}", 1, dims, row_bytes)
     if match := _ENUMERATOR.search(text):
-        return _format_of_enumerator(text, match["name"], int(match["vector"] or 1) or 1, match["dla"] is not None)
+        return _format_of_enumerator(
+            text, match["name"], int(match["vector"] or 1) or 1, match["dla"] is not None
+        )
     return TensorFormat(text, None)
 
 

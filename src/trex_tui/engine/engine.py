@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -254,11 +254,15 @@ def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:
     return [load_set(one) for one in find(path)]
 
 
-def load_set(source: ArtifactSet, optimization_profile: int | None = None) -> Engine:
-    """Read and join one set.
+def load_set(
+    source: ArtifactSet,
+    optimization_profile: int | None = None,
+    begin: Callable[[Path], None] | None = None,
+) -> Engine:
+    """Read and join one set. `begin` is called with each file before it is read.
 
     Raises:
         ArtifactError: Not one of its files could be used.
     """
     with gc_paused():
-        return Engine.from_records(read(source), optimization_profile)
+        return Engine.from_records(read(source, begin), optimization_profile)

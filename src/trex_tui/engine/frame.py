@@ -17,9 +17,9 @@ def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataF
     """One row per layer, in execution order; unknown values are missing, never 0."""
     return pd.DataFrame(
         {
-            column.name: pd.array([column.value(engine, layer) for layer in engine.layers], dtype="object")
+            column.name: pd.array(column.values(engine), dtype="object")
             if column.dtype == "object"
-            else pd.Series([column.value(engine, layer) for layer in engine.layers], dtype=column.dtype)
+            else pd.Series(column.values(engine), dtype=column.dtype)
             for column in columns
         }
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -23,6 +23,12 @@ def _volume(shape: tuple[int, ...]) -> int | None:
         return None
     volume = math.prod(shape)
     return volume if volume <= MOST_ELEMENTS else None
+
+
+@lru_cache(maxsize=4096)
+def _logical_bytes(shape: tuple[int, ...], bits: int) -> int | None:
+    volume = _volume(shape)
+    return None if volume is None else -(-volume * bits // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +57,25 @@ class Tensor:
     @property
     def logical_bytes(self) -> int | None:
         """Size of the elements alone, without padding; None while a dimension is dynamic or the type unknown."""
-        volume = _volume(self.shape)
-        return None if volume is None or self.dtype is None else -(-volume * self.dtype.bits // 8)
+        return None if self.dtype is None else _logical_bytes(self.shape, self.dtype.bits)
 
     @property
     def allocated_bytes(self) -> int | None:
         """Size in memory: vectorised layouts pad their channels. None as for `logical_bytes`."""
-        layout = self.format
-        if layout.vector == 1 and layout.row_bytes == 1:
-            return self.logical_bytes
-        if self.dtype is None or _volume(self.shape) is None:
+        layout, dtype = self.format, self.dtype
+        if dtype is None:
             return None
-        return allocated_bytes(self.shape, self.dtype, layout)
+        if (layout.vector == 1 and layout.row_bytes == 1) or _volume(self.shape) is None:
+            return _logical_bytes(self.shape, dtype.bits)
+        return allocated_bytes(self.shape, dtype, layout)
 
     @property
     def description(self) -> str:
         """Type and layout in a few letters: `FP16 NHWC8`, `INT8 NC/32HW32`, `FP32`; the file's words if unknown."""
         if self.dtype is None:
             return self.format.text or "unknown type"
-        return f"{self.dtype.value} {self.format.layout}" if self.format.layout else self.dtype.value
+        layout = self.format.layout
+        return self.dtype + " " + layout if layout else self.dtype.value
 
 
 class Device(str, Enum):
@@ -149,28 +155,23 @@ class Layer:
     @property
     def io_bytes(self) -> int | None:
         """Logical bytes of all inputs and outputs as listed, a tensor read twice counting twice; None if one is unknown."""
-        return self._sum_of_sizes(tensor.logical_bytes for tensor in self.inputs + self.outputs)
+        return self._sum_of_sizes([tensor.logical_bytes for tensor in self.inputs + self.outputs])
 
     @property
     def io_allocated_bytes(self) -> int | None:
         """As `io_bytes`, with the padding of vectorised layouts."""
-        return self._sum_of_sizes(tensor.allocated_bytes for tensor in self.inputs + self.outputs)
+        return self._sum_of_sizes([tensor.allocated_bytes for tensor in self.inputs + self.outputs])
 
     @property
     def activation_bytes(self) -> int | None:
         """As `io_bytes`, without the constants among the inputs: what the layer moves for the sake of its data."""
         inputs = [tensor for tensor in self.inputs if tensor.name not in self.constant_inputs]
-        return self._sum_of_sizes(tensor.logical_bytes for tensor in (*inputs, *self.outputs))
+        return self._sum_of_sizes([tensor.logical_bytes for tensor in (*inputs, *self.outputs)])
 
-    def _sum_of_sizes(self, sizes: Iterable[int | None]) -> int | None:
-        if self.layer_type is None:
+    def _sum_of_sizes(self, sizes: Sequence[int | None]) -> int | None:
+        if self.layer_type is None or None in sizes:
             return None
-        total = 0
-        for size in sizes:
-            if size is None:
-                return None
-            total += size
-        return total
+        return sum(sizes)  # type: ignore[arg-type]
 
     @property
     def footprint_bytes(self) -> int | None:

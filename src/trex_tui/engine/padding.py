@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from functools import lru_cache
 
 from trex_tui.engine.dtypes import DataType, TensorFormat
 
 
-def allocated_bytes(shape: Sequence[int], dtype: DataType, layout: TensorFormat) -> int:
+@lru_cache(maxsize=8192)  # few shapes and formats, asked for many times
+def allocated_bytes(shape: tuple[int, ...], dtype: DataType, layout: TensorFormat) -> int:
     """Bytes of a tensor whose extents are all known.
 
     Vectorised and channel-major layouts round the channels up to their vector: an image of 3 channels in `NHWC4` takes 4. DLA
@@ -25,7 +26,9 @@ def allocated_bytes(shape: Sequence[int], dtype: DataType, layout: TensorFormat)
     if channel is not None:
         extents[channel] = -(-extents[channel] // layout.vector) * layout.vector
     if layout.row_bytes > 1 and extents:
-        row = extents[-1] * (extents[channel] if channel is not None and layout.channels_last else 1)
+        # Without spatial dimensions the channels are the row themselves.
+        in_row = layout.channels_last and channel is not None and channel < len(extents) - 1
+        row = extents[-1] * (extents[channel] if channel is not None and in_row else 1)
         rows = math.prod(extents) // row if row else 0
         row_bytes = -(-row * dtype.bits // 8)
         return rows * -(-row_bytes // layout.row_bytes) * layout.row_bytes

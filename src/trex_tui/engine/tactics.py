@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from trex_tui.engine.dtypes import DataType, parse_data_type
 
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Tactic:
+class Tactic(NamedTuple):
     """A tactic name taken apart.
 
     Attributes:
@@ -353,7 +352,8 @@ def _attention(name: str, _: re.Match[str]) -> Tactic:
 
 
 def _generated(name: str, match: re.Match[str]) -> Tactic:
-    return Tactic(name, "myelin", operators=tuple(_OPERATOR.findall(match["operators"])))
+    operators = tuple(_OPERATOR.findall(match["operators"]))
+    return Tactic(name, "myelin", tensor_cores=True if "mha" in name.lower() else None, operators=operators)
 
 
 def _tensor_cores_only(library: str) -> Callable[[str, re.Match[str]], Tactic]:
@@ -364,6 +364,7 @@ def _tensor_cores_only(library: str) -> Callable[[str, re.Match[str]], Tactic]:
 
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], ...] = (
+    (_GENERATED, _generated),  # the most frequent by far
     (_CUTLASS3, _cutlass3),
     (_CUTLASS2, _cutlass2),
     (_TRT_CUTLASS, _trt_cutlass),
@@ -372,7 +373,6 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str]], Tactic]], 
     (_XMMA, _xmma),
     (_HAND, _hand_written),
     (re.compile(r"_+gemm_mha_v\d|.*fmha|.*flash_?att", re.IGNORECASE), _attention),
-    (_GENERATED, _generated),
     (
         re.compile(r"sm(?P<sm>\d{1,4})_conv_act_pool"),
         lambda name, match: Tactic(name, "myelin", int(match["sm"])),

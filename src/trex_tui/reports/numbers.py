@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from trex_tui.analysis.columns import derived
@@ -20,6 +21,7 @@ from trex_tui.analysis.structure import (
 from trex_tui.analysis.timing import enqueue_against_compute, timing_statistics
 from trex_tui.analysis.totals import Total, total_by
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.reports.plain import plain
 from trex_tui.text import format_bytes, format_count, format_ms, format_pct, plural, printable
@@ -74,11 +76,17 @@ def _compute(engine: Engine) -> dict[str, Any]:
     }
 
 
-def by_tensor_cores(engine: Engine) -> list[Total]:
-    """Time of the layers that multiply, by whether their kernels run on tensor cores: `yes`, `no`, `unknown`."""
+def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
+    """Time of the layers that multiply, by whether their kernels run on tensor cores: `yes`, `no`, `unknown`.
+
+    Args:
+        layers: Some of the engine's layers; by default all.
+    """
     computes = derived(engine).compute
     multiplying = [
-        layer for layer in engine.layers if computes[layer.index].macs or computes[layer.index].reason
+        layer
+        for layer in (engine.layers if layers is None else layers)
+        if computes[layer.index].macs or computes[layer.index].reason
     ]
 
     def answer(tactic_name: str | None) -> str | None:
@@ -88,6 +96,17 @@ def by_tensor_cores(engine: Engine) -> list[Total]:
         )
 
     return total_by(engine, lambda layer: answer(layer.tactic), multiplying)
+
+
+def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
+    """Time of the layers that compute or move data, by what it is bound by."""
+    points = derived(engine).roofline.points
+
+    def bound(layer: Layer) -> str | None:
+        found = points[layer.index].bound
+        return found.value if found else None
+
+    return total_by(engine, bound, (layer for layer in layers if layer.index in points))
 
 
 def _structure(engine: Engine) -> dict[str, Any]:

@@ -1,0 +1,189 @@
+"""The dataflow beside a list of layers, drawn as `git log --graph` draws history.
+
+Each value that a later row reads has a lane, from the row of its layer down to its last reader; a lane is free again below
+that. A row that reads is joined to the lanes it reads from. Whatever a row only passes is not joined to it:
+
+    ●         a
+    ├─●       b reads a, which others read too
+    │ ●       c reads b
+    ●─┘       d reads c and a
+    ├─●       e reads d
+    ├─│─●     f reads d, and passes behind the lane of e
+
+Where a graph is wider than there is room, the values that would keep a lane longest share the last one, drawn double
+(`║`): that they pass is drawn, not which is which.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+
+LAYER, ALONE, LOOP = "●", "○", "◉"
+"""A layer; one that no link joins to another row; one that a link of the iteration before begins or ends at."""
+PASSING, SHARED = "│", "║"
+JOINTS = {
+    # Where the joint stands in the connection, and whether the lane ends there.
+    ("left", False): "├",
+    ("left", True): "└",
+    ("middle", False): "┼",
+    ("middle", True): "┴",
+    ("right", False): "┤",
+    ("right", True): "┘",
+}
+SHARED_JOINTS = {False: "╢", True: "╜"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What stands beside each row.
+
+    Attributes:
+        rows: Each `width` characters, all of them one cell wide.
+        width: Cells.
+        shared: How many values had to share the last lane; 0 if every connection is drawn on its own.
+    """
+
+    rows: tuple[str, ...]
+    width: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a row looks like, lanes as bits: equal rows are drawn once.
+
+    Attributes:
+        mark: Its layer.
+        place: Lane of the layer.
+        open: Lanes that come from above.
+        read: Those of them that it reads.
+        ended: Those of them that end here.
+    """
+
+    mark: str
+    place: int
+    open: int
+    read: int
+    ended: int
+
+
+def layer_lanes(engine: Engine, layers: Sequence[Layer], most: int) -> Lanes:
+    """The lanes of some layers of an engine, in their order: links to layers that are not among them are left out.
+
+    Args:
+        most: Lanes to draw, not counting the shared one.
+    """
+    position = {layer.index: row for row, layer in enumerate(layers)}
+    links: list[tuple[int, int]] = []
+    loops: set[int] = set()
+    for link in engine.links:
+        source, target = position.get(link.source), position.get(link.target)
+        if source is None or target is None:
+            continue
+        if link.is_loop or source >= target:
+            loops |= {source, target}
+        else:
+            links.append((source, target))
+    return draw_lanes(len(layers), links, most, loops)
+
+
+def draw_lanes(
+    count: int, links: Iterable[tuple[int, int]], most: int, loops: Collection[int] = frozenset()
+) -> Lanes:
+    """Draw the links between `count` rows, each from a row to one further down. Linear in rows and links.
+
+    Args:
+        loops: Rows to mark as ends of links that go up, which are not drawn.
+    """
+    sources: list[set[int]] = [set() for _ in range(count)]
+    last = list(range(count))
+    for source, target in links:
+        sources[target].add(source)
+        last[source] = max(last[source], target)
+    sharing = _without_own_lane(last, most)
+    own_lanes = (1 << most) - 1
+    lane_of = [0] * count
+    opened = passing = 0
+    rows: list[_Row] = []
+    for row in range(count):
+        read = ended = 0
+        for source in sources[row]:
+            bit = 1 << lane_of[source]
+            read |= bit
+            if last[source] == row:
+                ended |= bit & own_lanes
+                passing -= source in sharing
+        if read >> most and not passing:
+            ended |= 1 << most
+        free = ended & own_lanes or ~opened & own_lanes
+        place = most if row in sharing or not free else (free & -free).bit_length() - 1
+        mark = LOOP if row in loops else LAYER if read or last[row] > row else ALONE
+        rows.append(_Row(mark, place, opened, read, ended))
+        lane_of[row] = place
+        opened &= ~ended
+        if last[row] > row:
+            opened |= 1 << place
+            passing += row in sharing
+    return _drawn(rows, most, len(sharing))
+
+
+def _without_own_lane(last: Sequence[int], most: int) -> set[int]:
+    """The fewest values that have to share a lane, so that of all others never more than `most` are open at once.
+
+    Args:
+        last: Last reader of each row's value; the row itself if nobody reads it.
+    """
+    sharing: set[int] = set()
+    longest: list[tuple[int, int]] = []
+    ending = [0] * len(last)
+    opened = 0
+    for row, end in enumerate(last):
+        opened -= ending[row]
+        if end == row:
+            continue
+        heapq.heappush(longest, (-end, -row))
+        ending[end] += 1
+        opened += 1
+        if opened > most:
+            end_of_longest, longest_row = heapq.heappop(longest)
+            sharing.add(-longest_row)
+            ending[-end_of_longest] -= 1
+            opened -= 1
+    return sharing
+
+
+def _drawn(rows: Sequence[_Row], most: int, shared: int) -> Lanes:
+    lanes = max(((row.open | 1 << row.place).bit_length() for row in rows), default=0)
+    drawings: dict[_Row, str] = {}
+    texts = []
+    for row in rows:
+        text = drawings.get(row)
+        if text is None:
+            text = drawings[row] = _draw(row, lanes, most)
+        texts.append(text)
+    return Lanes(tuple(texts), max(0, 2 * lanes - 1), shared)
+
+
+def _draw(row: _Row, lanes: int, most: int) -> str:
+    ends = row.read | 1 << row.place
+    first, final = (ends & -ends).bit_length() - 1, ends.bit_length() - 1
+    cells = []
+    for lane in range(lanes):
+        bit = 1 << lane
+        if lane == row.place:
+            cell = row.mark
+        elif row.read & bit:
+            is_end = bool(row.ended & bit)
+            side = "left" if lane == first else "right" if lane == final else "middle"
+            cell = SHARED_JOINTS[is_end] if lane == most else JOINTS[side, is_end]
+        elif row.open & bit:
+            cell = SHARED if lane == most else PASSING
+        else:
+            cell = "─" if first < lane < final else " "
+        cells += [cell, "─" if first <= lane < final else " "]
+    return "".join(cells[:-1])

@@ -1,0 +1,137 @@
+"""Time by what the network was made of: nothing is lost, nothing counts twice."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers import layer, real_sets, write_graph, write_profile
+from trex_tui.analysis.rollup import NO_NODE, Share, by_module, by_onnx_node
+from trex_tui.analysis.structure import by_stream
+from trex_tui.analysis.totals import total_by_kind, total_by_precision
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.layer_info import LayerInfo
+from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.profile import Profile, ProfileRow
+from trex_tui.artifacts.records import Records
+from trex_tui.engine import Engine, load_engine
+
+
+def engine_of(layers: list[dict[str, Any]], times: list[float | None]) -> Engine:
+    rows = [ProfileRow(raw["Name"], None, time, None, None) for raw, time in zip(layers, times, strict=False)]
+    source = ArtifactSet("made", Path(), {})
+    info, profile = LayerInfo(tuple(layers), ()), Profile(tuple(rows), 1)
+    return Engine.from_records(Records(source, info, profile, None, Metadata(), None, ()))
+
+
+def of_nodes(name: str, *nodes: str, **more: Any) -> dict[str, Any]:
+    return layer(name, "kgen", Metadata="\x1e".join(f"[ONNX Layer: {node}]" for node in nodes), **more)
+
+
+@pytest.fixture
+def engine() -> Engine:
+    layers = [
+        of_nodes("fused", "/block1/conv/Conv", "/block1/relu/Relu"),
+        of_nodes("bridge", "/block1/conv/Conv", "/block2/add/Add", "/block2/mul/Mul"),
+        of_nodes("reformat"),
+        of_nodes("not profiled", "/block3/Conv"),
+    ]
+    return engine_of(layers, [8.0, 3.0, 1.0])
+
+
+def test_a_fused_layer_is_shared_equally(engine: Engine) -> None:
+    assert by_onnx_node(engine) == [
+        Share("/block1/conv/Conv", 5.0, 2),
+        Share("/block1/relu/Relu", 4.0, 1),
+        Share(NO_NODE, 1.0, 1),
+        Share("/block2/add/Add", 1.0, 1),
+        Share("/block2/mul/Mul", 1.0, 1),
+        Share("/block3/Conv", None, 1),
+    ]
+
+
+def test_each_node_counts_for_its_own_module(engine: Engine) -> None:
+    assert by_module(engine) == [
+        Share("block1", 9.0, 2),
+        Share("block2", 2.0, 1),
+        Share("", 1.0, 1),
+        Share("block3", None, 1),
+    ]
+    assert [share.name for share in by_module(engine, depth=2)] == [
+        "block1/conv",
+        "block1/relu",
+        "",
+        "block2/add",
+        "block2/mul",
+        "block3",
+    ]
+
+
+def test_a_layer_that_is_in_a_module_twice_counts_once(engine: Engine) -> None:
+    assert next(share for share in by_module(engine) if share.name == "block1").layers == 2
+
+
+def test_without_metadata_the_names_tell_the_module() -> None:
+    made = engine_of([layer("/stem/conv/Conv + /stem/relu/Relu", "kgen")], [2.0])
+    assert by_onnx_node(made) == [Share(NO_NODE, 2.0, 1)]
+    assert by_module(made) == [Share("stem", 2.0, 1)]
+
+
+def test_without_a_profile(tmp_path: Path) -> None:
+    made = load_engine(write_graph(tmp_path / "net.graph.json", [of_nodes("a", "/m/Conv")]))
+    assert by_onnx_node(made) == [Share("/m/Conv", None, 1)]
+    assert by_module(made) == [Share("m", None, 1)]
+
+
+def test_a_profile_alone(tmp_path: Path) -> None:
+    write_profile(tmp_path / "net.profile.json", [("/m/Conv", 1.0), ("/n/Conv", 2.0)])
+    made = load_engine(tmp_path)
+    assert by_module(made) == [Share("n", 2.0, 1), Share("m", 1.0, 1)]
+
+
+def sums_add_up(engine: Engine) -> None:
+    whole = engine.latency_sum_ms
+    groups: list[Any] = [total_by_kind(engine), total_by_precision(engine), by_stream(engine)]
+    shares = [by_onnx_node(engine), *(by_module(engine, depth) for depth in range(1, 5))]
+    for rows in (*groups, *shares):
+        times = [row.latency_ms for row in rows if row.latency_ms is not None]
+        assert all(time >= 0 for time in times)
+        if whole is None:
+            assert times == []
+        else:
+            assert math.fsum(times) == pytest.approx(whole, rel=1e-9, abs=0)
+    for rows in groups:
+        assert sum(row.layers for row in rows) == len(engine.layers)
+    for rows in shares:
+        assert sum(row.layers for row in rows) >= len(engine.layers)
+        assert len({row.name for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("real", real_sets())
+def test_sums_of_real_engines(real: Any) -> None:
+    sums_add_up(load_engine(real.paths()))
+
+
+PARTS = st.sampled_from(["a", "b", "layer1", "layer1.0", "", "Conv", "x y", "[", ", ", " + "])
+NODES = st.lists(PARTS, min_size=1, max_size=6).map(lambda parts: "/" + "/".join(parts))
+RANDOM_LAYERS = st.lists(
+    st.builds(
+        lambda name, nodes, stream: of_nodes(name, *nodes, StreamId=stream),
+        st.sampled_from(["a", "b", "/m/n/Conv", "Reformatting CopyNode for Input Tensor 0 to /m/n/Conv"]),
+        st.lists(NODES, max_size=5),
+        st.one_of(st.none(), st.integers(0, 3)),
+    ),
+    max_size=12,
+)
+TIMES = st.lists(st.one_of(st.none(), st.just(0.0), st.floats(1e-6, 1e6)), max_size=12)
+
+
+@given(RANDOM_LAYERS, TIMES)
+@settings(max_examples=200)
+def test_sums_of_random_engines(layers: list[dict[str, Any]], times: list[float | None]) -> None:
+    sums_add_up(engine_of(layers, times))
