@@ -37,8 +37,9 @@ class Picture:
 
 
 PICTURES = (
-    Picture("latency", ROOT / "sample_artifacts" / "alexnet", (110, 22), ("2",)),
-    Picture("layers", ROOT / "sample_artifacts" / "transformer_fp8", (130, 34), ("1",)),
+    Picture("overview", ROOT / "sample_artifacts" / "transformer_fp8", (160, 45), ()),
+    Picture("latency", ROOT / "sample_artifacts" / "alexnet", (110, 22), ("3",)),
+    Picture("layers", ROOT / "sample_artifacts" / "transformer_fp8", (130, 34), ("2",)),
     Picture("engines", ROOT / "sample_artifacts", (110, 12), ()),
 )
 

@@ -6,35 +6,64 @@ from collections import Counter
 
 import pytest
 from textual.binding import Binding
+from textual.widgets._footer import FooterKey
 
 from trex_tui.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
 from trex_tui.app import TrexApp
-from trex_tui.screens.choose import _Options
+from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.choose import Options
 from trex_tui.screens.dialog import Dialog
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.help import HelpScreen, help_lines
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.loading import LoadingScreen
+from trex_tui.screens.memory import MemoryPane
+from trex_tui.screens.overview import OverviewPane
+from trex_tui.widgets.layer_details import LayerDetails
 from trex_tui.widgets.layer_tree import LayerTree
+from trex_tui.widgets.neighbourhood import NeighbourhoodView
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
-from tui import running, several_engines, small_engine, write_set
+from tui import (
+    DIGITS,
+    TO_LATENCY,
+    TO_LAYERS,
+    TO_MEMORY,
+    TO_OVERVIEW,
+    running,
+    several_engines,
+    small_engine,
+    write_set,
+)
 
 # Whose keys work at the same time. Over a window only those of the window do, and those with priority.
 TOGETHER = {
+    "overview": [Place.OVERVIEW, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "layers": [Place.LAYERS, Place.TREE, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "details": [Place.LAYERS, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "neighbourhood": [Place.LAYERS, Place.NEIGHBOURHOOD, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "latency": [Place.LATENCY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "charts": [Place.CHARTS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "memory": [Place.MEMORY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
+    "while reading": [Place.LOADING, Place.EVERYWHERE],
     "window": [Place.DIALOG, Place.MOVE],
 }
 OWNERS = {
     Place.EVERYWHERE: TrexApp,
     Place.ENGINE: EngineScreen,
+    Place.OVERVIEW: OverviewPane,
     Place.LAYERS: LayersPane,
     Place.TREE: LayerTree,
+    Place.DETAILS: LayerDetails,
+    Place.NEIGHBOURHOOD: NeighbourhoodView,
     Place.LATENCY: LatencyPane,
+    Place.CHARTS: ChartsPane,
+    Place.MEMORY: MemoryPane,
     Place.ENGINES: EnginesScreen,
+    Place.LOADING: LoadingScreen,
     Place.MOVE: VirtualTable,
     Place.DIALOG: Dialog,
 }
@@ -86,7 +115,7 @@ def test_tables_bind_what_the_table_of_actions_says_of_them():
         assert bound[name].action == action.action
 
 
-@pytest.mark.parametrize("widget", [TextScroll, _Options])
+@pytest.mark.parametrize("widget", [TextScroll, Options])
 def test_texts_and_choices_move_by_the_same_keys(widget):
     moves = {key for action in actions_in(Place.MOVE) for key in keys_of(action)}
     assert {key for binding in widget.BINDINGS for key in binding.key.split(",")} <= moves
@@ -125,8 +154,12 @@ async def test_keys_do_what_the_table_says_on_each_screen(tmp_path):
         absent = ("engine.clear", "engine.back")
         await check_bindings(session, TOGETHER["latency"], without=absent)
         assert session.app.screen.active_bindings["q"].binding.action == "close"
-        await session.press("1")
+        await session.press(TO_LAYERS)
         await check_bindings(session, TOGETHER["layers"], without=absent)
+        for tab in ("overview", "memory"):
+            await session.press(DIGITS[tab])
+            await check_bindings(session, TOGETHER[tab], without=absent)
+        await session.press(TO_LAYERS)
         await session.press("tab")
         assert session.app.focused is session.layers.details
         await check_bindings(session, [Place.LAYERS, Place.ENGINE, Place.EVERYWHERE], without=absent)
@@ -139,7 +172,7 @@ async def test_keys_do_what_the_table_says_in_the_list_and_back(tmp_path):
         await check_bindings(session, TOGETHER["list of engines"])
         await session.press("j", "enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        await session.press("slash", "c", "enter")
+        await session.press(TO_LATENCY, "slash", "c", "enter")
         await check_bindings(session, TOGETHER["latency"], without=("app.close",))
         assert "q engines" in session.footer
         assert "esc clear" in session.footer
@@ -147,7 +180,12 @@ async def test_keys_do_what_the_table_says_in_the_list_and_back(tmp_path):
 
 async def test_help_is_about_the_screen_it_was_asked_on(tmp_path):
     async with running(small_engine(tmp_path), (160, 60)) as session:
-        for tab, heading, other in (("2", "Latency", "Tree of layers"), ("1", "Tree of layers", "Latency")):
+        for tab, heading, other in (
+            (TO_LATENCY, "Latency", "Tree of layers"),
+            (TO_LAYERS, "Tree of layers", "Latency"),
+            (TO_OVERVIEW, "Overview", "Memory"),
+            (TO_MEMORY, "Memory", "Overview"),
+        ):
             await session.press(tab, "question_mark")
             await session.until(lambda: isinstance(session.app.screen, HelpScreen))
             assert f"│ {heading}  " in session.text
@@ -156,9 +194,10 @@ async def test_help_is_about_the_screen_it_was_asked_on(tmp_path):
 
 
 async def test_palette_lists_every_action_and_finds_layers(tmp_path):
-    async with running(small_engine(tmp_path), (120, 100)) as session:
-        for tab, places in (("1", TOGETHER["layers"]), ("2", TOGETHER["latency"])):
-            await session.press(tab, "ctrl+p")
+    async with running(small_engine(tmp_path), (120, 200)) as session:
+        for tab in ("overview", "memory", "layers", "latency"):
+            places = TOGETHER[tab]
+            await session.press(DIGITS[tab], "ctrl+p")
             await session.until(lambda: "Search for" in session.text and "Quit." in session.text)
             for action in actions_in(*places):
                 if not action.bound_by_widget and action.id != "app.palette":
@@ -177,7 +216,7 @@ async def test_palette_lists_every_action_and_finds_layers(tmp_path):
 
 async def test_palette_runs_an_action_of_the_tree_while_the_details_have_the_keyboard(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        await session.press("1", "tab", "ctrl+p", *"collapse all")
+        await session.press(TO_LAYERS, "tab", "ctrl+p", *"collapse all")
         await session.until(lambda: "Tree of layers: collapse all" in session.text)
         await session.press("enter")
         await session.until(lambda: session.tree_names == ["▸ stem", "▸ layer1", "▸ head"])
@@ -188,12 +227,26 @@ async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_pa
     write_set(tmp_path / "a", "a", layers, {"conv": 1.0})
     write_set(tmp_path / "b", "b", layers, {"conv": 1.0})
     async with running(tmp_path, (60, 16)) as session:
-        assert session.footer == "! notes ? help ^p find q quit"
+        assert session.footer == "! notes ? help ^p find e export q quit"
         await session.press("enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
-        await session.press("slash", "c", "enter")
+        await session.press(TO_LATENCY, "slash", "c", "enter")
         await session.until(lambda: "esc clear" in session.footer)
         assert session.footer == "s sort S reverse / filter esc clear q engines ? help ^p find"
-        await session.press("1")
+        await session.press(TO_LAYERS)
         await session.until(lambda: "t group" in session.footer)
         assert session.footer == "t group s order / filter esc clear q engines ? help ^p find"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+async def test_footer_stays_within_the_width_and_what_is_spare_goes_first(tmp_path, width):
+    async with running(small_engine(tmp_path), (width, 24)) as session:
+        for digit in DIGITS.values():
+            await session.press(digit)
+            keys = session.app.screen.query(FooterKey)
+            await session.until(
+                lambda keys=keys: all(key.region.right <= width for key in keys), "a footer that fits"
+            )
+            assert "? help" in session.footer
+            assert "q quit" in session.footer
+            assert ("y copy" in session.footer) or width < 100

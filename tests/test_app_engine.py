@@ -10,7 +10,7 @@ from trex_tui.screens.notes import NotesScreen
 from trex_tui.widgets.tab_bar import TabBar
 from trex_tui.widgets.table_model import SortKey
 from trex_tui.widgets.wrapped_lines import WrappedLines
-from tui import BY_TIME, CONV, NET, SLOWEST, named_engine, running, small_engine, write_set
+from tui import BY_TIME, CONV, NET, SLOWEST, TO_LATENCY, TO_LAYERS, named_engine, running, small_engine, write_set
 
 ALL = list(range(len(NET)))
 
@@ -18,7 +18,7 @@ ALL = list(range(len(NET)))
 # Latency
 
 
-async def test_opens_on_the_slowest_layer_of_the_table(tmp_path):
+async def test_table_stands_on_the_slowest_layer(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         assert session.screen.pane is session.latency
         assert session.app.focused is session.latency.table
@@ -98,10 +98,10 @@ async def test_mouse_sorts_moves_opens_and_changes_screens(tmp_path):
         assert table.cursor_row == 2
         await session.until(lambda: session.current == session.shown[2])
         chosen = session.current
-        await session.pilot.click(TabBar, offset=(3, 0))
+        await session.pilot.click(TabBar, offset=(16, 0))
         assert session.screen.pane is session.layers
         assert session.current == chosen
-        await session.pilot.click(TabBar, offset=(14, 0))
+        await session.pilot.click(TabBar, offset=(28, 0))
         assert session.screen.pane is session.latency
         await session.pilot.click(table, offset=(8, 3))
         await session.until(lambda: session.screen.pane is session.layers)
@@ -118,7 +118,7 @@ async def test_footer_key_can_be_clicked(tmp_path):
 
 async def test_tree_opens_on_the_current_layer_and_moves(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        await session.press("1")
+        await session.press(TO_LAYERS)
         assert session.app.focused is session.layers.layer_tree
         assert session.layers.cursor_layer is session.screen.engine.layers[SLOWEST]
         await session.press("h")
@@ -136,7 +136,7 @@ async def test_tree_opens_on_the_current_layer_and_moves(tmp_path):
 
 async def test_expand_and_collapse_all(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        await session.press("1", "C")
+        await session.press(TO_LAYERS, "C")
         assert session.tree_names == ["▸ stem", "▸ layer1", "▸ head"]
         assert session.layers.layer_tree.cursor_row == 2
         await session.press("E")
@@ -146,11 +146,11 @@ async def test_expand_and_collapse_all(tmp_path):
 async def test_grouping_and_order_work_in_the_tree_and_in_the_details(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         tree = session.layers.layer_tree
-        await session.press("1", "t")
+        await session.press(TO_LAYERS, "t")
         assert tree.grouping is Grouping.KIND
         assert session.tree_names[0] == "▾ convolution"
         assert session.layers.cursor_layer is session.screen.engine.layers[SLOWEST]
-        await session.press("tab", "t", "t")
+        await session.press("tab", "t", "t", "t", "t")
         assert tree.grouping is Grouping.ORDER
         assert session.tree_names == [name for name, *_ in NET]
         await session.press("t")
@@ -165,7 +165,7 @@ async def test_grouping_and_order_work_in_the_tree_and_in_the_details(tmp_path):
 async def test_tab_goes_round_and_details_scroll(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         tree, pane = session.layers.layer_tree, session.layers.details
-        await session.press("1", "tab")
+        await session.press(TO_LAYERS, "tab")
         assert session.app.focused is pane
         for key, place in [
             ("G", pane.max_scroll_y),
@@ -189,11 +189,11 @@ async def test_tab_goes_round_and_details_scroll(tmp_path):
 async def test_zoom_gives_the_room_to_the_pane_with_the_keyboard(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         tree, pane = session.layers.layer_tree, session.layers.details
-        await session.press("1", "z")
+        await session.press(TO_LAYERS, "z")
         await session.until(lambda: not pane.display and session.app.focused is tree)
         await session.press("z", "tab", "z")
         await session.until(lambda: not tree.display and session.app.focused is pane)
-        await session.press("1")
+        await session.press(TO_LAYERS)
         await session.until(lambda: tree.display and session.app.focused is tree)
         await session.press("z", "enter")
         await session.until(lambda: pane.display and session.app.focused is pane)
@@ -202,7 +202,7 @@ async def test_zoom_gives_the_room_to_the_pane_with_the_keyboard(tmp_path):
 async def test_details_tell_where_a_long_name_goes_on(tmp_path):
     name = "/module/" + "x" * 3000 + "/Conv"
     async with running(named_engine(tmp_path, ["/module/a/Conv", name])) as session:
-        await session.press("1")
+        await session.press(TO_LAYERS)
         lines = session.layers.details.query_one(WrappedLines).wrapped(78)
         assert max(line.cell_length for line in lines) <= 78
         assert "no. 1 of 2 by time" in "\n".join(line.plain for line in lines[:8])
@@ -212,12 +212,12 @@ async def test_details_tell_where_a_long_name_goes_on(tmp_path):
 # What is missing, and sizes
 
 
-async def test_without_a_profile_it_says_so_and_begins_with_the_tree(tmp_path):
-    async with running(small_engine(tmp_path, profiled=False)) as session:
+async def test_without_a_profile_it_says_so(tmp_path):
+    async with running(small_engine(tmp_path, profiled=False), tab="layers") as session:
         assert session.screen.pane is session.layers
         assert "no profile" in session.text.splitlines()[0]
         assert "latency unknown: no profile in this set" in session.details
-        await session.press("2")
+        await session.press(TO_LATENCY)
         assert session.shown == ALL
         assert "No profile in this set: latency is unknown." in session.text
 
@@ -234,7 +234,7 @@ async def test_notes(tmp_path):
 
 async def test_too_small_a_terminal_says_so_and_the_keyboard_stays_where_it_was(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        await session.press("1", "tab")
+        await session.press(TO_LAYERS, "tab")
         for size in [(59, 24), (80, 15), (30, 8), (1, 1)]:
             await session.pilot.resize_terminal(*size)
             await session.pilot.pause()
@@ -245,14 +245,14 @@ async def test_too_small_a_terminal_says_so_and_the_keyboard_stays_where_it_was(
         for size in [(60, 16), (200, 60)]:
             await session.pilot.resize_terminal(*size)
             await session.pilot.pause()
-            assert "2 Latency" in session.text
+            assert f"{TO_LATENCY} Latency" in session.text
             assert "This terminal" not in session.text
         assert session.app.focused is session.layers.details
 
 
 async def test_details_stand_beside_the_tree_where_there_is_room(tmp_path):
     async with running(small_engine(tmp_path), (120, 30)) as session:
-        await session.press("1")
+        await session.press(TO_LAYERS)
         tree, pane = session.layers.layer_tree, session.layers.details
         assert tree.region.y == pane.region.y
         await session.pilot.resize_terminal(119, 30)
@@ -273,7 +273,7 @@ async def test_twenty_thousand_layers(tmp_path):
         assert table.cursor_row == count - 1
         await session.press("slash", *"/conv1999", "enter")
         assert sorted(session.shown) == [1999, *range(19990, 20000)]
-        await session.press("1")
+        await session.press(TO_LAYERS)
         assert len(session.layers.layer_tree.shown_rows) == 12
         await session.press("escape", "C")
         assert len(session.tree_names) == 200

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tui import LARGE, SMALL, check_golden, running, several_engines, small_engine
+from tui import LARGE, SMALL, TO_LAYERS, check_golden, running, several_engines, small_engine
 
 SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]
 
@@ -25,7 +25,9 @@ def _short_paths(tmp_path, monkeypatch):
 async def test_latency_and_layers(size):
     async with running(small_engine(Path("net")), size) as session:
         check_golden(session.app, f"latency_{suffix(size)}")
-        await session.press("1")
+        await session.press(TO_LAYERS)
+        await session.until(lambda: session.layers.facts is not None)
+        await session.pilot.pause()
         check_golden(session.app, f"layers_{suffix(size)}")
 
 

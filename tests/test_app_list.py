@@ -16,7 +16,7 @@ from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.text import TextScreen
 from trex_tui.widgets.table_model import SortKey
-from tui import MOST_TURNS, named_engine, running, several_engines, small_engine, wait_until, write
+from tui import MOST_TURNS, TO_LAYERS, named_engine, running, several_engines, small_engine, wait_until, write
 
 BROKEN, FAST, UNPROFILED = range(3)
 
@@ -221,7 +221,7 @@ async def test_hostile_names_are_shown_as_they_are_and_never_acted_on(tmp_path):
         ):
             assert shown in session.text
         assert all(len(line) <= 160 for line in session.text.splitlines())
-        await session.press("1", "g")
+        await session.press(TO_LAYERS, "g")
         for _ in HOSTILE:
             check_harmless(session.text)
             await session.press("j")
@@ -240,7 +240,7 @@ async def test_hostile_names_in_palette_and_filter(tmp_path):
         await session.press("enter")
         await session.until(lambda: session.app.screen.id != "_commands" and session.current == 4)
         await session.press("slash", *"[red]")
-        assert "/[red]  1 of 14 layers" in session.text
+        assert "/[red]  1 of 14" in session.text
         session.filter_bar.query_one(Input).post_message(events.Paste("\x1b[31m"))
         await session.press(*"mark")
         assert session.screen.filter_text == "[red]mark"

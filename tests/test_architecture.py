@@ -28,6 +28,9 @@ FORBIDDEN = {
     "analysis": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli"),
     "lint": (*UI, "trex_tui.reports", "trex_tui.cli"),
     "reports": (*UI, "trex_tui.cli"),
+    "charts": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli", "numpy", "pandas", "networkx"),
+    "filtering": (*UI, "trex_tui.reports", "trex_tui.cli"),
+    "services": (*UI, "trex_tui.cli"),
     "capture": (
         *UI,
         "trex_tui.engine",
@@ -103,7 +106,7 @@ def test_files_tell_one_story() -> None:
     assert long == {}
 
 
-HEAVY = ("pandas", "networkx", "textual", "rich", "numpy")
+HEAVY = ("pandas", "networkx", "textual", "rich", "numpy", "plotext")
 
 
 def loaded_by(code: str, *arguments: str) -> list[str]:
@@ -135,7 +138,12 @@ def test_version_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["summary", "--json"], ["layers", "--format", "json"], ["layers", "--format", "csv"]]
+    "command",
+    [
+        ["summary", "--json"],
+        ["layers", "--format", "json"],
+        ["layers", "--format", "csv", "--filter", "kind:*"],
+    ],
 )
 def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str]) -> None:
     assert loaded_by(RUN, *command, str(small_set)) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from helpers import chain, real_sets, strict_json, write_graph, write_json, writ
 from trex_tui import __version__
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.cli import main
+from trex_tui.filtering import parse
 
 # As the specification of the schema has them, in its order; then what is ours beside it.
 SUMMARY_KEYS = [
@@ -256,6 +258,51 @@ class TestLayers:
         assert out == ""
         assert err.startswith("trex-tui: error: no column 'speed'; the columns are: index, name, ")
         assert err.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("arguments", "order"),
+        [
+            (["--filter", "conv"], [0, 1]),
+            (["--filter", "kind:gemm,convolution"], [1, 3]),
+            (["--filter", "latency_ms>=20us", "--sort", "latency_ms"], [3, 1, 4]),
+            (["--filter", "ms>=20us", "--sort", "latency_ms", "--reverse", "--top", "2"], [4, 1]),
+            (["--filter", "-conv"], [2, 3, 4, 5]),
+            (["--filter=-conv -soft"], [2, 3, 4]),
+            (["--filter", "not ms:*"], [5]),
+            (["--filter", "bound:launch or name~^/classifier", "--columns", "index"], [3]),
+            (["--filter", "nothing"], []),
+            (["--filter", ""], [0, 1, 2, 3, 4, 5]),
+        ],
+    )
+    def test_filter(
+        self, sample: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], order: list[int]
+    ) -> None:
+        assert self.columns_of(self.layers(capsys, str(sample), *arguments), "index") == order
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("kind:gemm pct>", "expected a number after `>` at column 15: kind:gemm pct>^"),
+            ("knd:gemm", "no column `knd` (nearest: kind) at column 1: ^knd:gemm"),
+            ("(a\nb \x1b[31m", "expected `)` for the `(` of column 1 at column 11: (a␊b ␛[31m^"),
+        ],
+    )
+    def test_wrong_filter(
+        self, sample: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+    ) -> None:
+        (sample / "stray.json").write_text("{}", encoding="utf-8")
+        assert main(["layers", str(sample), "--filter", text]) == 2
+        assert capsys.readouterr() == ("", f"trex-tui: error: --filter: {message}\n")
+
+    def test_filter_in_the_help(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit):
+            main(["layers", "--help"])
+        examples = [
+            line for line in capsys.readouterr().out.splitlines() if line.startswith("  trex-tui layers")
+        ]
+        assert len(examples) == 4
+        for example in examples:
+            parse(shlex.split(example)[-1])
 
     def test_several_engines(self, several: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["layers", str(several)]) == 2

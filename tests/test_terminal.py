@@ -19,7 +19,7 @@ import pexpect
 import pyte
 import pytest
 
-from tui import small_engine
+from tui import TO_LATENCY, TO_LAYERS, TO_MEMORY, small_engine
 
 pytestmark = pytest.mark.terminal
 
@@ -138,15 +138,18 @@ def engine(tmp_path_factory) -> Path:
 def test_a_session_from_start_to_quit(start, engine, size):
     terminal = start(engine, size=size)
     terminal.until(lambda: "q quit" in terminal.lines[-1], "the footer")
+    terminal.shows("Hottest layers")
+    terminal.send(TO_LATENCY)
+    terminal.until(lambda: "▼ ms" in terminal.lines[2], "the table")
     assert "▼ ms" in terminal.lines[2]
     assert "/head/fc/Gemm" in terminal.lines[3]
     terminal.send("S")
     terminal.until(lambda: "/head/softmax" in terminal.lines[3], "the fastest on top")
-    terminal.send("gj\x1b[B1")
+    terminal.send(f"gj\x1b[B{TO_LAYERS}")
     terminal.shows("By module")
     terminal.shows("0.0400 ms · 4.37 % of all layers")
-    terminal.send("2/conv1\r")
-    terminal.shows("/conv1  2 of 9 layers")
+    terminal.send(f"{TO_LATENCY}/conv1\r")
+    terminal.shows("/conv1  2 of 9")
     terminal.send("?")
     terminal.shows("Choose the column to sort by.")
     terminal.send("qq")
@@ -206,7 +209,8 @@ def test_no_color_means_none(start, engine):
     terminal = start(engine, NO_COLOR="1")
     terminal.shows("q quit")
     for key, shown in [
-        ("s", "Enter chooses"), ("q", "q quit"), ("!", "Files"), ("q", "q quit"), ("1", "By module"), ("\t", "t group"),
+        (TO_MEMORY, "live at layer"), ("s", "Enter chooses"), ("q", "q quit"), ("!", "Files"), ("q", "q quit"),
+        (TO_LAYERS, "By module"), ("\t", "t group"),
         ("/zz", "No layer matches"), ("\x1b", "By module"), ("\x10", "Search for"),
     ]:  # fmt: skip
         terminal.send(key)
@@ -261,7 +265,7 @@ def test_no_terminal_at_all(engine):
 def test_resizing_while_open(start, engine):
     terminal = start(engine)
     terminal.shows("q quit")
-    for width, height, shown in [(50, 12, "Make it larger"), (160, 45, "Median ms"), (80, 24, "q quit")]:
+    for width, height, shown in [(50, 12, "Make it larger"), (160, 45, "Tactic"), (80, 24, "q quit")]:
         terminal.child.setwinsize(height, width)
         terminal.display.resize(height, width)
         terminal.display.reset()

@@ -14,11 +14,14 @@ from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
+from trex_tui.actions import TABS
 from trex_tui.app import TrexApp
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.memory import MemoryPane
+from trex_tui.screens.overview import OverviewPane
 from trex_tui.widgets.filter_bar import FilterBar
 from trex_tui.widgets.wrapped_lines import WrappedLines
 
@@ -27,6 +30,11 @@ SMALL, LARGE = (80, 24), (160, 45)
 MOST_TURNS = 1000
 
 PRINTABLE_KEYS = {"slash": "/", "question_mark": "?", "exclamation_mark": "!", "colon": ":"}
+
+DIGITS = {tab.id: str(digit) for digit, tab in enumerate(TABS, start=1)}
+TO_OVERVIEW, TO_LAYERS, TO_LATENCY, TO_MEMORY = (
+    DIGITS[tab] for tab in ("overview", "layers", "latency", "memory")
+)
 
 CONV, POOL, GEMM = "CaskConvolution", "CaskPooling", "CaskGemmConvolution"
 # Name, type, shape of the output, milliseconds: the slowest is the last but two, so that no order is another.
@@ -161,6 +169,14 @@ class Session:
         return self.text.splitlines()[-1]
 
     @property
+    def overview(self) -> OverviewPane:
+        return self.screen.query_one(OverviewPane)
+
+    @property
+    def memory(self) -> MemoryPane:
+        return self.screen.query_one(MemoryPane)
+
+    @property
     def latency(self) -> LatencyPane:
         return self.screen.query_one(LatencyPane)
 
@@ -185,9 +201,10 @@ class Session:
 
     @property
     def tree_names(self) -> list[str]:
-        """The first column of the tree."""
+        """The names in the tree, as drawn."""
         tree = self.layers.layer_tree
-        return [tree.columns[0].cell_text(row) for row in tree.shown_rows]
+        names = next(column for column in tree.columns if column.key == "name")
+        return [names.cell_text(row) for row in tree.shown_rows]
 
     @property
     def details(self) -> str:
@@ -220,12 +237,14 @@ def is_loaded(app: TrexApp) -> bool:
 
 
 @asynccontextmanager
-async def running(path: Path, size: tuple[int, int] = SMALL) -> AsyncIterator[Session]:
-    """Run the app on a path until it shows what is there."""
+async def running(path: Path, size: tuple[int, int] = SMALL, tab: str = "latency") -> AsyncIterator[Session]:
+    """Run the app on a path until it shows what is there; of an engine, the screen `tab`."""
     app = TrexApp([str(path)])
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
         session = Session(app, pilot)
         await session.until(lambda: is_loaded(app), "an engine or a list of them")
         await pilot.pause()
+        if isinstance(app.screen, EngineScreen):
+            await session.press(DIGITS[tab])
         yield session

@@ -5,11 +5,12 @@ Names are imported when first used, so that a part of the package never loads th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from trex_tui._version import __version__
+from trex_tui.lazy import lazy_names
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from trex_tui.analysis.columns import full_frame
     from trex_tui.engine import (
         Binding,
         DataType,
@@ -36,19 +37,20 @@ __all__ = [
     "Tensor",
     "TrexError",
     "__version__",
+    "full_frame",
     "load_engine",
     "load_engines",
 ]
 
-_ERRORS = frozenset({"ArtifactError", "Diagnostic", "Severity", "TrexError"})
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the module holds
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module("trex_tui.errors" if name in _ERRORS else "trex_tui.engine"), name)
+_PLACES = {
+    "errors": ("ArtifactError", "Diagnostic", "Severity", "TrexError"),
+    "engine": (
+        *("Binding", "DataType", "Device", "Engine", "Layer", "LayerKind", "Tensor"),
+        *("load_engine", "load_engines"),
+    ),
+    "analysis.columns": ("full_frame",),
+}
+__getattr__ = lazy_names(__name__, _PLACES)
 
 
 def __dir__() -> list[str]:

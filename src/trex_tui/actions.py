@@ -17,10 +17,16 @@ class Place(str, Enum):
     EVERYWHERE = "Everywhere"
     ENGINE = "Engine"
     MOVE = "Lists, tables and texts"
+    OVERVIEW = "Overview"
     LAYERS = "Layers"
     TREE = "Tree of layers"
+    DETAILS = "Details of a layer"
+    NEIGHBOURHOOD = "Neighbourhood of a layer"
     LATENCY = "Latency"
+    CHARTS = "Charts"
+    MEMORY = "Memory"
     ENGINES = "List of engines"
+    LOADING = "While reading"
     DIALOG = "Windows"
 
 
@@ -36,6 +42,7 @@ class Action:
         help: One sentence.
         place: Where it works.
         footer: Whether the footer shows it.
+        spare: It leaves the footer where there is no room for all; the last in this list first.
         bound_by_widget: The widget binds it; nothing else may.
         priority: It is looked for before the key reaches any widget: it works over a window too, and keys typed right
             behind it find the keyboard where it put it.
@@ -49,6 +56,7 @@ class Action:
     help: str
     place: Place
     footer: bool = False
+    spare: bool = False
     bound_by_widget: bool = False
     priority: bool = False
     overrides: str = ""
@@ -70,8 +78,16 @@ class Tab:
 
 
 TABS: tuple[Tab, ...] = (
-    Tab("layers", "Layers", "The layers as a tree.", (Place.LAYERS, Place.TREE)),
+    Tab("overview", "Overview", "What the engine is, and where its time goes.", (Place.OVERVIEW,)),
+    Tab(
+        "layers",
+        "Layers",
+        "The layers as a tree, and all about each.",
+        (Place.LAYERS, Place.TREE, Place.DETAILS, Place.NEIGHBOURHOOD),
+    ),
     Tab("latency", "Latency", "The layers as a table.", (Place.LATENCY,)),
+    Tab("charts", "Charts", "Charts of the run and of the layers.", (Place.CHARTS,)),
+    Tab("memory", "Memory", "Weights, activations, and what is live when.", (Place.MEMORY,)),
 )
 """In the order of their digits."""
 
@@ -81,6 +97,14 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "app.palette", "ctrl+p,colon", "command_palette", "find", "Find a command, a theme or a layer by name.",
         Place.EVERYWHERE, True,
+    ),
+    Action(
+        "app.open", "o", "open_path", "open", "Open another engine, by its path or from those opened lately.",
+        Place.EVERYWHERE,
+    ),
+    Action(
+        "app.export", "e", "export", "export", "Export what is shown: CSV, JSON, Markdown, or SVG of the screen.",
+        Place.EVERYWHERE, True, spare=True,
     ),
     Action("app.close", "q", "close", "quit", "Quit.", Place.EVERYWHERE, True),
     Action(
@@ -94,10 +118,34 @@ ACTIONS: tuple[Action, ...] = (
         for digit, tab in enumerate(TABS, start=1)
     ),
     Action(
-        "engine.filter", "slash", "filter", "filter", "Show only layers whose name has all these words; -word leaves out.",
+        "engine.filter", "slash", "filter", "filter", "Show only layers that match: words, kind:gemm, pct>2, -word.",
         Place.ENGINE, True, priority=True,
     ),
-    Action("engine.clear", "escape", "clear", "clear", "Clear the filter.", Place.ENGINE, True),
+    Action("engine.clear", "escape", "clear", "clear", "Clear the filter; then the marks.", Place.ENGINE, True),
+    Action(
+        "engine.copy", "y", "copy_name", "copy", "Copy the name of the layer, or of those marked, over SSH too.",
+        Place.ENGINE, True, spare=True,
+    ),
+    Action(
+        "engine.copy_json", "Y", "copy_json", "copy as JSON", "Copy the layer, or those marked, as JSON.", Place.ENGINE
+    ),
+    Action(
+        "engine.explain", "i", "explain", "explain", "Explain a number: definition, unit, formula, source.",
+        Place.ENGINE, True, spare=True,
+    ),
+    Action("engine.reload", "R", "reload", "reload", "Read the files again.", Place.ENGINE),
+    Action(
+        "engine.producer", "left_square_bracket", "producer", "producer",
+        "Go to the layer that feeds this one; with several, choose.", Place.ENGINE,
+    ),
+    Action(
+        "engine.consumer", "right_square_bracket", "consumer", "consumer",
+        "Go to the layer that this one feeds; with several, choose.", Place.ENGINE,
+    ),
+    Action("engine.trail_back", "minus", "trail_back", "where I was", "Go back to the layer I was on.", Place.ENGINE),
+    Action(
+        "engine.trail_forward", "plus,alt+right", "trail_forward", "forward", "Go forward again.", Place.ENGINE
+    ),
     Action("engine.notes", "exclamation_mark", "notes", "notes", "What was wrong with the files.", Place.ENGINE),
     Action(
         "engine.back", "q,ctrl+o", "back", "engines", "Go back to the list of engines, if there is one.",
@@ -112,6 +160,10 @@ ACTIONS: tuple[Action, ...] = (
         "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.",
         Place.ENGINES, True,
     ),
+    Action(
+        "loading.cancel", "escape,q", "cancel", "cancel", "Stop reading: go back, or quit where nothing is open.",
+        Place.LOADING, True, overrides="app.close",
+    ),
     Action("dialog.close", "escape,q", "dismiss_dialog", "close", "Close the window.", Place.DIALOG, True),
     _movement("table.cursor_down", "j,down", "A line down."),
     _movement("table.cursor_up", "k,up", "A line up."),
@@ -123,17 +175,64 @@ ACTIONS: tuple[Action, ...] = (
     _movement("table.page_up", "pageup", "A page up."),
     _movement("table.select", "enter", "Go into it: open, expand, or show its details."),
     Action(
-        "layers.group", "t", "next_grouping", "group", "Group by module, kind, precision, or not at all.",
+        "overview.zoom", "z", "zoom", "zoom", "Give the whole room to the facts, or show the hottest layers again.",
+        Place.OVERVIEW, True,
+    ),
+    Action(
+        "layers.group", "t", "next_grouping", "group", "Group by module, kind, precision, ONNX node, stream, or not.",
         Place.LAYERS, True,
     ),
+    Action("layers.choose_group", "T", "choose_grouping", "group by", "Choose what to group by.", Place.LAYERS),
     Action("layers.order", "s", "toggle_order", "order", "Order by execution or by time.", Place.LAYERS, True),
     Action("layers.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LAYERS),
+    Action(
+        "layers.neighbourhood", "v", "neighbourhood", "neighbours",
+        "Show the layer between its producers and consumers, or its details.", Place.LAYERS, True, spare=True,
+    ),
+    Action("details.next_link", "l,right", "next_link(1)", "next link", "Choose the next layer named.", Place.DETAILS),
+    Action(
+        "details.previous_link", "h,left", "next_link(-1)", "previous link", "Choose the layer named before.", Place.DETAILS
+    ),
+    Action("neighbourhood.right", "l,right", "step(0, 1)", "right", "The box to the right.", Place.NEIGHBOURHOOD),
+    Action("neighbourhood.left", "h,left", "step(0, -1)", "left", "The box to the left.", Place.NEIGHBOURHOOD),
+    Action(
+        "neighbourhood.deeper", "greater_than_sign", "deeper(1)", "deeper", "Follow one link more.", Place.NEIGHBOURHOOD
+    ),
+    Action(
+        "neighbourhood.shallower", "less_than_sign", "deeper(-1)", "shallower", "Follow one link less.",
+        Place.NEIGHBOURHOOD,
+    ),
     Action("tree.expand", "l,right", "expand", "expand", "Expand, or go to the first below.", Place.TREE),
     Action("tree.collapse", "h,left", "collapse", "collapse", "Collapse, or go to the parent.", Place.TREE),
     Action("tree.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.TREE),
     Action("tree.collapse_all", "C", "collapse_all", "collapse all", "Collapse everything.", Place.TREE),
     Action("latency.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.LATENCY, True),
     Action("latency.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.LATENCY, True),
+    Action(
+        "latency.then_by", "a", "then_by", "then by", "Choose a further column, which decides where the others tie.",
+        Place.LATENCY,
+    ),
+    Action(
+        "latency.columns", "c", "choose_columns", "columns", "Choose the columns, and their order.", Place.LATENCY, True,
+        spare=True,
+    ),
+    Action(
+        "latency.mark", "space", "mark", "mark", "Mark the layer, for copy, export and sum, or take the mark away.",
+        Place.LATENCY,
+    ),
+    Action("charts.next", "n,right", "next_chart", "next", "The next chart.", Place.CHARTS, True),
+    Action("charts.previous", "p,left", "previous_chart", "previous", "The chart before.", Place.CHARTS, True),
+    Action("charts.choose", "c", "choose_chart", "charts", "Choose a chart by what it answers.", Place.CHARTS, True),
+    Action(
+        "charts.axes", "t", "turn_axes", "axes", "Show the next two of M, N and K against each other.", Place.CHARTS, True
+    ),
+    Action("charts.zoom", "z", "zoom", "zoom", "Give the whole room to the chart, or take it back.", Place.CHARTS),
+    Action("memory.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.MEMORY, True),
+    Action("memory.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.MEMORY, True),
+    Action(
+        "memory.peak", "p", "go_to_peak", "peak", "Go to the layer at which most memory is live.", Place.MEMORY, True
+    ),
+    Action("memory.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.MEMORY),
     Action(
         "table.column_left", "left", "column_left", "column left", "Choose the column to the left.", Place.LATENCY,
         bound_by_widget=True,
@@ -156,6 +255,14 @@ _KEY_NAMES = {
     "colon": ":",
     "exclamation_mark": "!",
     "escape": "Esc",
+    "space": "Space",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "minus": "-",
+    "plus": "+",
+    "alt+right": "Alt-→",
     "enter": "Enter",
     "tab": "Tab",
     "shift+tab": "Shift-Tab",

@@ -8,67 +8,52 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import App, SystemCommand
-from textual.binding import BindingType
-from textual.command import Provider
-from textual.message import Message
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.worker import WorkerFailed, get_current_worker
+from textual.theme import Theme
+from textual.worker import WorkerFailed
 
 from trex_tui.actions import Place
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.glyphs import KEY_WORDS, wants_ascii
+from trex_tui.opening import (
+    Failed,
+    FileBegun,
+    Found,
+    Loaded,
+    NotRemembered,
+    Reloaded,
+    ReloadFailed,
+    Request,
+    RowsRead,
+    read_again,
+    read_engines,
+)
 from trex_tui.screens.loading import LoadingScreen
+from trex_tui.services.places import recent_file, settings_file
+from trex_tui.settings import Settings, SettingsStore
 from trex_tui.text import printable
-from trex_tui.theme import DEFAULT_THEME, THEMES, muted_colour
+from trex_tui.theme import THEMES, first_theme, muted_colour, theme_setting
+from trex_tui.widgets.ascii_filter import AsciiFilter
 from trex_tui.widgets.bindings import bindings_in
 
 if TYPE_CHECKING:
-    from trex_tui.artifacts import Discovery
+    from textual.command import Provider
+
     from trex_tui.engine.engine import Engine
     from trex_tui.loading import LoadOptions
-    from trex_tui.screens.engines import EngineOpened, EngineRow
+    from trex_tui.screens.engines import EngineOpened
 
 INTERNAL_ERROR = 70
 """Exit code of an error that is the program's own: EX_SOFTWARE of sysexits.h."""
 LOG_VARIABLE = "TREX_TUI_LOG"
 """Names the file to which the traceback of an internal error is appended."""
-
-
-@dataclass
-class Found(Message):
-    """The search is over, and found more than one engine."""
-
-    discovery: Discovery
-
-
-@dataclass
-class RowsRead(Message):
-    """So much of the list of engines has been read; a later one replaces those still waiting."""
-
-    rows: list[EngineRow]
-
-    def can_replace(self, message: Message) -> bool:
-        """An older state of the list is of no interest."""
-        return isinstance(message, RowsRead)
-
-
-@dataclass
-class Loaded(Message):
-    """The one engine there is has been read."""
-
-    engine: Engine
-
-
-@dataclass
-class Failed(Message):
-    """Nothing could be opened."""
-
-    error: TrexError
 
 
 def _commands() -> type[Provider]:
@@ -93,10 +78,49 @@ class TrexApp(App[None]):
         """Why nothing could be opened."""
         self.crash: Exception | None = None
         """An error that nobody expected."""
+        self._wanted: Request | None = None
+        """What is being read to be shown."""
+        self._current: Request | None = None
+        """What is shown."""
+        self._said: set[str] = set()
+        self.store = SettingsStore(settings_file(os.environ))
+        self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
         for theme in THEMES:
             self.register_theme(theme)
-        if "TEXTUAL_THEME" not in os.environ:
-            self.theme = DEFAULT_THEME
+        self.theme = first_theme(os.environ, self.settings, self.available_themes)
+
+    # What a person chose
+
+    @property
+    def settings(self) -> Settings:
+        """What is remembered."""
+        return self.store.settings
+
+    def remember(self, **choices: object) -> None:
+        """Keep a choice for the next time."""
+        problem = self.store.remember(**choices)
+        if problem:
+            self.say_once("settings", problem)
+
+    def say_once(self, about: str, words: str) -> None:
+        """Tell of something that would be tiresome to hear twice."""
+        if about not in self._said:
+            self._said.add(about)
+            self.notify(printable(words), severity="warning", markup=False, timeout=10)
+
+    def _theme_chosen(self, theme: Theme) -> None:
+        key = theme_setting(os.environ, theme.name)
+        if key:
+            self.remember(**{key: theme.name})
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, and ours last: what is drawn becomes ASCII where a terminal knows no more."""
+        return [*super().get_line_filters(), *self._ascii]
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Signs of keys in words where the terminal has no signs."""
+        shown = super().get_key_display(binding)
+        return KEY_WORDS.get(shown, shown) if self._ascii else shown
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Variables of ours, for every theme that does not set them."""
@@ -111,68 +135,124 @@ class TrexApp(App[None]):
         if not self.is_headless and hasattr(signal, "SIGHUP"):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self._killed, number)
-        self.call_after_refresh(self._load)
+        self.call_after_refresh(self._ask, self.paths)
+        self.theme_changed_signal.subscribe(self, self._theme_chosen)
+        if self.store.note:
+            self.say_once("settings", self.store.note)
 
-    # Loading, in a thread
+    # Reading, in threads
 
-    @work(thread=True, exclusive=True)
-    def _load(self) -> None:
-        from trex_tui.artifacts import scan
-        from trex_tui.loading import LoadOptions, load
+    def open_paths(self, paths: Sequence[str]) -> None:
+        """Read what is at these paths, and show it instead of what is open."""
+        if len(self.screen_stack) > 1:
+            self.push_screen(LoadingScreen(paths, is_first=False))
+        self._ask(paths)
+
+    def _ask(self, paths: Sequence[str]) -> None:
+        from trex_tui.loading import LoadOptions
 
         options = self.options or LoadOptions()
-        try:
-            discovery = scan(self.paths)
-            if len(discovery.sets) == 1:
-                self.post_message(Loaded(load(discovery.sets[0], options)))
-                return
-        except TrexError as error:
-            self.post_message(Failed(error))
-            return
-        self.post_message(Found(discovery))
-        self._load_rows(discovery, options)
+        self._wanted = Request(tuple(paths), options, recent_file(os.environ))
+        self._read(self._wanted)
 
-    def _load_rows(self, discovery: Discovery, options: LoadOptions) -> None:
-        from trex_tui.errors import ArtifactError
-        from trex_tui.loading import load
-        from trex_tui.screens.engines import EngineRow
+    @work(thread=True, group="read")
+    def _read(self, request: Request) -> None:
+        read_engines(request, self.post_message, lambda: request not in (self._wanted, self._current))
 
-        rows = [EngineRow(source) for source in discovery.sets]
-        for index, source in enumerate(discovery.sets):
-            if get_current_worker().is_cancelled:
-                return
-            try:
-                rows[index] = EngineRow.loaded(source, load(source, options))
-            except ArtifactError as error:
-                rows[index] = EngineRow(source, error=error)
-            self.post_message(RowsRead(list(rows)))
+    def cancel_reading(self) -> None:
+        """Give up what is being read: go back to what was there before, or quit."""
+        self._wanted = None
+        if len(self.screen_stack) > 1:
+            self._drop_loading_screen()
+        else:
+            self.exit()
+
+    def _drop_loading_screen(self) -> None:
+        """Leave the screen that says what is read, and windows over it."""
+        places = [
+            place for place, screen in enumerate(self.screen_stack) if isinstance(screen, LoadingScreen)
+        ]
+        while places and places[-1] and len(self.screen_stack) > places[-1]:
+            self.pop_screen()
+
+    def _is_wanted(self, request: Request) -> bool:
+        """Whether this is what a person waits for; from now on it is what is open."""
+        if request is not self._wanted:
+            return False
+        self._current, self._wanted = request, None
+        return True
+
+    @on(FileBegun)
+    def _file_begun(self, event: FileBegun) -> None:
+        if event.request is self._wanted and isinstance(self.screen, LoadingScreen):
+            self.screen.show_file(event.words)
 
     @on(Loaded)
     def _loaded(self, event: Loaded) -> None:
-        self._show_engine(event.engine)
+        if self._is_wanted(event.request):
+            self._leave_all()
+            self._show_engine(event.engine)
 
     @on(Found)
     def _found(self, event: Found) -> None:
         from trex_tui.screens.engines import EnginesScreen
 
-        self.push_screen(EnginesScreen(event.discovery))
+        if self._is_wanted(event.request):
+            self._leave_all()
+            self.push_screen(EnginesScreen(event.discovery))
 
     @on(RowsRead)
     def _rows_read(self, event: RowsRead) -> None:
         from trex_tui.screens.engines import EnginesScreen
 
         for screen in self.screen_stack:
-            if isinstance(screen, EnginesScreen):
+            if isinstance(screen, EnginesScreen) and event.request is self._current:
                 screen.set_rows(event.rows)
 
     @on(Failed)
     def _failed(self, event: Failed) -> None:
-        self.failure = event.error
-        self.exit(return_code=int(event.error.exit_code))
+        if event.request is not self._wanted:
+            return
+        self._wanted = None
+        if self._current is None:
+            self.failure = event.error
+            self.exit(return_code=int(event.error.exit_code))
+            return
+        self._drop_loading_screen()
+        self._ask_for_path(event.request.paths[0], str(event.error))
+
+    @on(NotRemembered)
+    def _not_remembered(self, event: NotRemembered) -> None:
+        self.say_once("recent", f"What was opened is not remembered: {event.problem}")
 
     def on_engine_opened(self, event: EngineOpened) -> None:
         """Go from the list to an engine."""
         self._show_engine(event.engine)
+
+    def read_engine_again(self, engine: Engine) -> None:
+        """Read the files of an engine on screen once more."""
+        if self._current is not None:
+            self._read_again(self._current, engine)
+
+    @work(thread=True, group="reload", exclusive=True)
+    def _read_again(self, request: Request, engine: Engine) -> None:
+        read_again(request, engine, self.post_message)
+
+    @on(Reloaded)
+    async def _reloaded(self, event: Reloaded) -> None:
+        from trex_tui.screens.engine import EngineScreen
+        from trex_tui.screens.engines import EnginesScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, EngineScreen) and screen.engine is event.old:
+                await screen.show_engine(event.new)
+            elif isinstance(screen, EnginesScreen):
+                screen.replace_engine(event.old, event.new)
+
+    @on(ReloadFailed)
+    def _reload_failed(self, event: ReloadFailed) -> None:
+        words = f"Not read again: {event.error}. What is on screen is what was read before."
+        self.notify(printable(words), severity="error", markup=False, timeout=10)
 
     # The end
 
@@ -192,6 +272,10 @@ class TrexApp(App[None]):
 
     # Screens
 
+    def _leave_all(self) -> None:
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+
     def _show_engine(self, engine: Engine) -> None:
         from trex_tui.screens.engine import EngineScreen
         from trex_tui.screens.engines import EnginesScreen
@@ -206,14 +290,34 @@ class TrexApp(App[None]):
 
         self.push_screen(HelpScreen(getattr(self.screen, "help_places", [Place.EVERYWHERE])))
 
+    def action_open_path(self) -> None:
+        """Ask for a path and open it."""
+        self._ask_for_path()
+
+    def _ask_for_path(self, text: str = "", remark: str = "") -> None:
+        from trex_tui.screens.open import OpenScreen
+        from trex_tui.services.recent import read_recent
+
+        def open_path(path: str | None) -> None:
+            if path is not None:
+                self.open_paths([path])
+
+        self.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), open_path)
+
+    def action_export(self) -> None:
+        """Ask for format and file, and export what is shown."""
+        from trex_tui.exporting import Exporter
+
+        Exporter(self).ask()
+
     def action_close(self) -> None:
         """Quit."""
         self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """What Textual itself offers and the table of actions has not: themes and a picture of the screen."""
+        """What Textual itself offers and the table of actions has not: themes, where there are colours."""
         for command in super().get_system_commands(screen):
-            if command.title in ("Theme", "Screenshot"):
+            if command.title == "Theme" and not self.no_color:
                 yield command
 
     async def run_where_focused(self, action: str) -> None:

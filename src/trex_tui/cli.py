@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from trex_tui._version import __version__
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from rich.console import Console
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:
     from trex_tui.errors import Diagnostic
 
 _OK, _BAD_INPUT, _INTERRUPTED = 0, 2, 130  # ExitCode, without the cost of importing enum for --version
-
-_EXAMPLES = """\
-examples:
-  trex-tui results/alexnet                          explore one engine, or choose from several
-  trex-tui                                          the same for the current directory
-  trex-tui summary results/alexnet                  what it is and where the time goes
-  trex-tui summary --json results/ | jq .           the same of every engine below, for a script
-  trex-tui layers results/alexnet --sort latency_ms --top 10
-  trex-tui layers results/alexnet --columns name,kind,latency_ms,roof_pct,bound --format csv > layers.csv
-  trex-tui explain roof_pct                         what a column means and where it comes from
-
-A first argument that is no command is a path; write ./summary for a directory of that name.
-"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,6 +65,8 @@ def _abandon_stdout() -> None:
 
 
 def _run(arguments: list[str]) -> int:
+    from trex_tui.arguments import build_parser
+
     try:
         options = build_parser().parse_args(_with_command(arguments))
         return _COMMANDS[options.command](options)
@@ -87,6 +76,7 @@ def _run(arguments: list[str]) -> int:
 
 def _with_command(arguments: list[str]) -> list[str]:
     """Insert the command `open` where the first argument is no command: a path, or nothing at all."""
+    arguments = _with_joined_filter(arguments)
     first = arguments[0] if arguments else ""
     if first in _COMMANDS or first in ("-h", "--help", "--print-completion"):
         return arguments
@@ -95,82 +85,16 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["open", *arguments]
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser; shell completion is generated from it."""
-    import argparse
-
-    import shtab
-
-    parser = argparse.ArgumentParser(
-        prog="trex-tui",
-        description="Explore TensorRT engines from the files that trtexec writes.",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"trex-tui {__version__}")
-    shtab.add_argument_to(
-        parser, ["--print-completion"], help="print the completion script of a shell and exit"
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
-    explore = commands.add_parser("open", help="explore in the terminal (the default)")
-    _add_paths(explore)
-
-    summary = commands.add_parser("summary", help="what each engine is and where its time goes")
-    _add_paths(summary)
-    summary.add_argument(
-        "--json", action="store_true", help="print one JSON object (schema trex-tui/summary/1)"
-    )
-
-    layers = commands.add_parser("layers", help="the layers of one engine as a table")
-    _add_paths(layers)
-    layers.add_argument(
-        "--sort", metavar="COLUMN", help="numbers from the largest, text from A; without: execution order"
-    )
-    layers.add_argument("--reverse", action="store_true", help="the other way round")
-    layers.add_argument("--top", type=_count, metavar="N", help="only the first N")
-    layers.add_argument("--columns", metavar="A,B,C", help="which columns, and in what order")
-    layers.add_argument(
-        "--format", choices=("table", "csv", "json", "md"), default="table", help="default: table"
-    )
-
-    explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
-    explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
-    explain.add_argument(
-        "--json", action="store_true", help="print one JSON object (schema trex-tui/explain/1)"
-    )
-    return parser
-
-
-def _add_paths(parser: argparse.ArgumentParser) -> None:
-    import shtab
-
-    action = parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="directory or file; default: the current directory"
-    )
-    action.complete = shtab.FILE  # type: ignore[attr-defined]
-    parser.add_argument(
-        "--optimization-profile",
-        type=_count,
-        metavar="N",
-        help="which of several optimization profiles; default: the profiled one",
-    )
-    parser.add_argument(
-        "--peak",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="state a fact of the device for the roofline, instead of what the files tell: bandwidth=320 (GB/s), "
-        "clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s); may be repeated. trex-tui.toml can hold them as well",
-    )
-
-
-def _count(text: str) -> int:
-    import argparse
-
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"not a count: {text!r}")
-    return int(text)
+def _with_joined_filter(arguments: list[str]) -> list[str]:
+    """Write `--filter -word` as `--filter=-word`: argparse would take the word for an option."""
+    joined: list[str] = []
+    for argument in arguments:
+        is_word = argument.startswith("-") and not argument.startswith("--")
+        if is_word and joined and joined[-1] == "--filter":
+            joined[-1] = f"--filter={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _paths(options: argparse.Namespace) -> list[str]:
@@ -186,6 +110,8 @@ def _open(options: argparse.Namespace) -> int:
         asked = " ".join(_paths(options))
         raise TrexError(f"no terminal to draw in; `trex-tui summary {asked}` tells the same without one")
     prepare_environment(os.environ)
+    if options.ascii:
+        os.environ["TREX_TUI_ASCII"] = "1"
     from trex_tui.app import run_app
     from trex_tui.loading import LoadOptions
 
@@ -247,9 +173,11 @@ def _layers(options: argparse.Namespace) -> int:
         known = ", ".join(engine.name for engine in engines)
         raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
     (engine,) = engines
+    chosen = _filtered(engine, options.filter) if options.filter else range(len(engine.layers))
     for diagnostic in (*engine.diagnostics, *strays):
         _complain(f"{diagnostic.severity.value}: {diagnostic}")
-    layers = report.sorted_layers(engine, sort, reverse=options.reverse)[: options.top]
+    ordered = report.sorted_layers(engine, sort, reverse=options.reverse)
+    layers = [layer for layer in ordered if layer.index in chosen][: options.top]
     if options.format == "json":
         _print_json(report.layers_document(engine, layers, columns))
     elif options.format == "csv":
@@ -259,6 +187,17 @@ def _layers(options: argparse.Namespace) -> int:
     else:
         _print_text(partial(report.print_layers, engine, layers, columns))
     return _OK
+
+
+def _filtered(engine: Engine, text: str) -> Collection[int]:
+    """Indices of the layers that a filter lets through."""
+    from trex_tui.errors import TrexError
+    from trex_tui.filtering import FilterError, filter_layers
+
+    try:
+        return {layer.index for layer in filter_layers(engine, text)}
+    except FilterError as error:
+        raise TrexError(f"--filter: {error.pointed}") from None
 
 
 def _explain(options: argparse.Namespace) -> int:
@@ -276,8 +215,31 @@ def _explain(options: argparse.Namespace) -> int:
     return _OK
 
 
+def _serve(options: argparse.Namespace) -> int:
+    from trex_tui.artifacts import scan
+    from trex_tui.serving import Options, serve
+
+    scan(_paths(options))  # What cannot be opened is told here, not in every browser.
+    return serve(
+        _paths(options),
+        Options(options.host, options.port, options.optimization_profile, tuple(options.peak), options.ascii),
+    )
+
+
+def _keys(options: argparse.Namespace) -> int:
+    from trex_tui.reports import keys as report
+
+    if options.format == "json":
+        _print_json(report.keys_document())
+    else:
+        sys.stdout.write(report.keys_markdown() if options.format == "md" else report.keys_text())
+    return _OK
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "open": _open,
+    "serve": _serve,
+    "keys": _keys,
     "summary": _summary,
     "layers": _layers,
     "explain": _explain,

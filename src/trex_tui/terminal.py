@@ -8,6 +8,8 @@ PLAIN_THEME = "ansi-dark"
 """Textual's theme of the terminal's own 16 colours. With NO_COLOR it is the only one that emits no colour at all: Textual
 turns the colours of the others into greys."""
 
+_DRIVER_VARIABLE = "TEXTUAL_DRIVER"
+"""Set by textual-serve: a browser draws what goes through a pipe."""
 _SIXTEEN_COLOURS = ("linux", "vt100", "vt220", "ansi", "cons25", "screen")
 
 
@@ -20,5 +22,7 @@ def prepare_environment(environ: MutableMapping[str, str]) -> None:
 
 
 def can_draw(environ: MutableMapping[str, str], *, is_terminal: bool) -> bool:
-    """Whether there is a terminal that understands cursor movement."""
+    """Whether there is a terminal that understands cursor movement, or a browser that acts as one."""
+    if environ.get(_DRIVER_VARIABLE, "").endswith(":WebDriver"):
+        return True
     return is_terminal and environ.get("TERM", "") not in ("", "dumb", "unknown")

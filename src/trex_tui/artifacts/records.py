@@ -38,8 +38,12 @@ class Records:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def read(source: ArtifactSet) -> Records:
+def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Records:
     """Read every file of a set; a broken file costs that file, not the set.
+
+    Args:
+        source: The set.
+        begin: Called with each large file before it is read; what it raises ends the reading.
 
     Raises:
         ArtifactError: Not one file that describes an engine could be read.
@@ -50,6 +54,8 @@ def read(source: ArtifactSet) -> Records:
         path = source.files.get(kind)
         if path is None:
             return None
+        if begin is not None:
+            begin(path)
         try:
             return reader(path)
         except ArtifactError as error:

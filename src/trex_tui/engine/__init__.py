@@ -1,10 +1,16 @@
 """The domain model: engines, layers, tensors."""
 
-from trex_tui.engine.columns import COLUMNS, Column
-from trex_tui.engine.dtypes import DataType, TensorFormat
-from trex_tui.engine.engine import Engine, load_engine, load_engines
-from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Binding, Device, Layer, LayerLatency, Tensor
+from __future__ import annotations
+
+from trex_tui.lazy import lazy_names
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from trex_tui.engine.columns import COLUMNS, Column
+    from trex_tui.engine.dtypes import DataType, TensorFormat
+    from trex_tui.engine.engine import Engine, load_engine, load_engines
+    from trex_tui.engine.kinds import LayerKind
+    from trex_tui.engine.model import Binding, Device, Layer, LayerLatency, Tensor
 
 __all__ = [
     "COLUMNS",
@@ -21,3 +27,12 @@ __all__ = [
     "load_engine",
     "load_engines",
 ]
+
+_PLACES = {
+    "columns": ("COLUMNS", "Column"),
+    "dtypes": ("DataType", "TensorFormat"),
+    "engine": ("Engine", "load_engine", "load_engines"),
+    "kinds": ("LayerKind",),
+    "model": ("Binding", "Device", "Layer", "LayerLatency", "Tensor"),
+}
+__getattr__ = lazy_names(__name__, _PLACES)

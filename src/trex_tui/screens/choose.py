@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,9 +13,10 @@ from textual.widgets.option_list import Option
 
 from trex_tui.screens.dialog import Dialog
 from trex_tui.text import printable
+from trex_tui.widgets.table import VirtualTable
 
 
-class _Options(OptionList):
+class Options(OptionList):
     """An option list for vim hands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -32,7 +33,7 @@ class ChooseScreen(Dialog[str]):
     """A list to choose from; the result is the key of the choice, or None."""
 
     DEFAULT_CSS = """
-    ChooseScreen > _Options.dialog {
+    ChooseScreen > Options.dialog {
         padding: 0;
         &:focus { background-tint: transparent; }
         &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
@@ -51,7 +52,7 @@ class ChooseScreen(Dialog[str]):
     def compose(self) -> ComposeResult:
         """The options."""
         options = [Option(Content(printable(text))) for text in self._options.values()]
-        choices = _Options(*options, classes="dialog")
+        choices = Options(*options, classes="dialog")
         choices.border_title = self._title
         choices.border_subtitle = "Enter chooses · Esc closes"
         yield choices
@@ -59,9 +60,26 @@ class ChooseScreen(Dialog[str]):
     def on_mount(self) -> None:
         """Start on the current choice."""
         keys = list(self._options)
-        choices = self.query_one(_Options)
+        choices = self.query_one(Options)
         choices.highlighted = keys.index(self._current) if self._current in keys else 0
 
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(list(self._options)[event.option_index])
+
+
+def choose_sort(table: VirtualTable[Any]) -> None:
+    """Offer the columns of a table; the choice sorts, choosing the sorted one again reverses."""
+    titles = {column.key: f"{column.title}  ({column.key})" for column in table.columns}
+    current = table.sort_keys[0].column if table.sort_keys else None
+
+    def sort(key: str | None) -> None:
+        if key is None:
+            return
+        if key and table.sort_keys and table.sort_keys[0].column == key:
+            table.reverse_sort()
+        else:
+            table.sort_by(key or None)
+
+    options = {"": "execution order", **titles}
+    table.app.push_screen(ChooseScreen("Sort by", options, table.current_column or current), sort)

@@ -14,19 +14,21 @@ from textual.widgets import ContentSwitcher
 from trex_tui.actions import TABS, Place
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.filtering import filter_layers
-from trex_tui.screens.frame import MainScreen, TooSmall
+from trex_tui.filtering import FilterError, filter_layers
+from trex_tui.screens.frame import TooSmall
 from trex_tui.screens.notes import NotesScreen
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
 from trex_tui.screens.panes import PANES
-from trex_tui.text import plural
+from trex_tui.screens.walk import Trail, WalkingScreen
+from trex_tui.services.reload import changes, corresponding
+from trex_tui.text import plural, printable
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.header import EngineHeader
 from trex_tui.widgets.tab_bar import TabBar, TabChosen
 
 
-class EngineScreen(MainScreen):
+class EngineScreen(WalkingScreen):
     """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
     Args:
@@ -44,6 +46,8 @@ class EngineScreen(MainScreen):
         self.engine = engine
         self.is_listed = is_listed
         self._matching: Sequence[Layer] = engine.layers
+        self._refused: FilterError | None = None
+        """Why what was typed last is not the filter."""
         self._behind: set[str] = set()
         """Panes that do not show what the filter left."""
         self._stand_in: Layer | None = None
@@ -56,7 +60,7 @@ class EngineScreen(MainScreen):
         with ContentSwitcher(initial=None, id="screens"):
             for tab in TABS:
                 yield PANES[tab.id](self.engine, id=tab.id)
-        yield FilterBar()
+        yield FilterBar(self.engine)
         yield self.footer()
         yield TooSmall()
 
@@ -65,7 +69,7 @@ class EngineScreen(MainScreen):
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = slowest or next(iter(self.engine.layers), None)
-        self._show("latency" if self.engine.has_profile else "layers")
+        self._show(TABS[0].id)
 
     @property
     def pane(self) -> EnginePane:
@@ -79,14 +83,23 @@ class EngineScreen(MainScreen):
         return [*special, Place.MOVE, Place.ENGINE, Place.DIALOG, Place.EVERYWHERE]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc clears a filter that is there, `q` goes back to a list that is there, and `/` typed into the filter is text."""
+        """Esc clears a filter or marks that are there, `q` goes back to a list that is there, `/` typed is text."""
         if action == "clear":
-            return bool(self.filter_text)
+            return bool(self.filter_text or self._has_marks)
         if action == "back":
             return self.is_listed
         if action == "filter":
             return not self._is_typing
         return super().check_action(action, parameters)
+
+    @property
+    def matching(self) -> Sequence[Layer]:
+        """The layers that the filter leaves."""
+        return self._matching
+
+    @property
+    def _has_marks(self) -> bool:
+        return self.is_mounted and any(pane.marked_layers for pane in self.query(EnginePane))
 
     @property
     def _is_typing(self) -> bool:
@@ -124,35 +137,60 @@ class EngineScreen(MainScreen):
         self._choose(event.layer)
         self._show("layers")
 
+    @property
+    def layer_here(self) -> Layer | None:
+        """The layer under the cursor, or the current one where the screen has no cursor; None on a group."""
+        return None if self.pane.is_on_group else self.pane.cursor_layer or self.current_layer
+
+    def stand_on(self, layer: Layer) -> None:
+        """Make a layer the current one, wherever it is; a filter that hides it is cleared."""
+        self._choose(layer)
+        if all(one is not layer for one in self._matching):
+            self.filter_text = ""
+        self._show_current_layer()
+
     def _choose(self, layer: Layer) -> None:
         self.current_layer, self._stand_in = layer, None
 
     def go_to(self, layer: Layer) -> None:
         """Show a layer among its neighbours, wherever it is; a filter that hides it is cleared."""
-        self._choose(layer)
-        if layer not in self._matching:
-            self.filter_text = ""
+        self.jump(layer)
         self._show("layers")
 
     # Filter
 
     def action_filter(self) -> None:
         """Open the filter line."""
-        self.query_one(FilterBar).open(self.filter_text)
+        bar = self.query_one(FilterBar)
+        bar.open(self._refused.text if self._refused else self.filter_text)
+        bar.error = self._refused
         self.refresh_bindings()
 
     def action_clear(self) -> None:
-        """Clear the filter."""
-        self.filter_text = ""
+        """Clear the filter; the marks where there is none."""
+        if self.filter_text:
+            self.filter_text = ""
+            return
+        for pane in self.query(EnginePane):
+            pane.clear_marks()
+
+    @on(MarksChanged)
+    def _marks_changed(self) -> None:
+        self.refresh_bindings()
 
     @on(FilterChanged)
     def _filter_changed(self, event: FilterChanged) -> None:
         self.filter_text = event.text
+        bar = self.query_one(FilterBar)
+        bar.error = self._refused
+        if not bar.is_open:
+            self._tell_refusal()
 
     @on(FilterClosed)
     def _filter_closed(self, event: FilterClosed) -> None:
         if not event.keep:
             self.filter_text = ""
+        self._tell_refusal()
         if self.focused is None:
             self._focus_pane()
         self.refresh_bindings()
@@ -164,14 +202,33 @@ class EngineScreen(MainScreen):
             line.close()
             self.refresh_bindings()
 
+    def _tell_refusal(self) -> None:
+        """Say, to a person who no longer sees the filter line, why the filter is not what they typed."""
+        if self._refused is not None:
+            self.notify(
+                printable(str(self._refused)),
+                title="The filter was not changed",
+                severity="warning",
+                markup=False,
+            )
+
+    def validate_filter_text(self, text: str) -> str:
+        """Find the matching layers; a text that is no expression leaves the last one that was."""
+        try:
+            self._matching = filter_layers(self.engine, text)
+        except FilterError as error:
+            self._refused = error
+            return self.filter_text
+        self._refused = None
+        return text
+
     def watch_filter_text(self, text: str) -> None:
         """Show the matching layers everywhere, and say how many they are."""
         if not self.is_mounted:
             return
-        self._matching = filter_layers(self.engine.layers, text)
         self._behind = {pane.id or "" for pane in self.query(EnginePane)}
         self._bring_up_to_date()
-        remark = f"/{text}  {len(self._matching)} of {plural(len(self.engine.layers), 'layer')}"
+        remark = f"/{text.strip()}  {len(self._matching)} of {plural(len(self.engine.layers), 'layer')}"
         self.query_one(TabBar).remark = remark if text.strip() else ""
         self.refresh_bindings()
 
@@ -197,3 +254,22 @@ class EngineScreen(MainScreen):
     def action_back(self) -> None:
         """Go back to the list of engines."""
         self.app.pop_screen()
+
+    async def show_engine(self, engine: Engine) -> None:
+        """Show the engine as it is on disk now; tab, filter, order, marks and current layer stay. Say what changed."""
+        old, tab, text = self.engine, self.pane.id or "", self.filter_text
+        states = {pane.id: pane.view_state() for pane in self.query(EnginePane)}
+        layer = corresponding(old, engine, self.pane.cursor_layer or self.current_layer)
+        self.engine, self._matching = engine, engine.layers
+        self.set_reactive(EngineScreen.current_layer, layer or next(iter(engine.layers), None))
+        self._stand_in = None
+        self.trail = Trail()
+        await self.recompose()
+        for pane in self.query(EnginePane):
+            if states[pane.id] is not None:
+                pane.restore_view(states[pane.id], old)
+        self.query_one(ContentSwitcher).current = tab
+        self.validate_filter_text(text)
+        self.watch_filter_text(text)
+        self._show(tab)
+        self.notify(changes(old, engine), markup=False)

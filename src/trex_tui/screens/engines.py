@@ -100,6 +100,11 @@ class EnginesScreen(MainScreen):
         self._rows = rows
         self._show()
 
+    def replace_engine(self, old: Engine, new: Engine) -> None:
+        """An engine was read again."""
+        rows = [EngineRow.loaded(row.source, new) if row.engine is old else row for row in self._rows]
+        self.set_rows(rows)
+
     def _show(self) -> None:
         self.table.set_rows(self._rows, keep=lambda row: row.source.name)
         read = sum(row.engine is not None or row.error is not None for row in self._rows)

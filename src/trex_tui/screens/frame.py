@@ -6,7 +6,8 @@ from textual.app import RenderResult
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer
+
+from trex_tui.widgets.key_footer import KeyFooter
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 
@@ -55,6 +56,6 @@ class MainScreen(Screen[None]):
     """
 
     @staticmethod
-    def footer() -> Footer:
+    def footer() -> KeyFooter:
         """The line of keys that work now."""
-        return Footer(show_command_palette=False, compact=True)
+        return KeyFooter(show_command_palette=False, compact=True)

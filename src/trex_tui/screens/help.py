@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from textual.content import Content
 
 from trex_tui.actions import Place, keys_table
+from trex_tui.filtering import EXAMPLES
 from trex_tui.screens.text import TextScreen
 from trex_tui.widgets.wrapped_lines import TextLine
 
@@ -27,8 +28,18 @@ def help_lines(places: Iterable[Place]) -> list[TextLine]:
     return lines
 
 
+def filter_lines() -> list[TextLine]:
+    """The filter language by example."""
+    lines = [TextLine(Content("")), TextLine(Content.styled("Filter", "bold $primary"))]
+    for expression, meaning in EXAMPLES:
+        lines.append(TextLine(Content.styled(f"  {expression}", "bold $accent")))
+        lines.append(TextLine(Content(f"    {meaning}"), 4))
+    return lines
+
+
 class HelpScreen(TextScreen):
-    """The keys of some places."""
+    """The keys of some places, and the filter language where there is a filter."""
 
     def __init__(self, places: Iterable[Place]) -> None:
-        super().__init__("Keys", help_lines(places))
+        shown = list(places)
+        super().__init__("Keys", help_lines(shown) + (filter_lines() if Place.ENGINE in shown else []))

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from trex_tui.actions import Place
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.totals import sum_latency_ms
+from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.screens.choose import ChooseScreen
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.columns import ColumnsScreen
+from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
+from trex_tui.services.reload import corresponding
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import latency_columns
+from trex_tui.widgets.columns import LATENCY_COLUMNS, chosen_columns, latency_columns
 from trex_tui.widgets.summary_line import SummaryLine
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table import RowHighlighted, RowSelected, SortChanged, SortKey, VirtualTable
+
+if TYPE_CHECKING:
+    from trex_tui.app import TrexApp
 
 NO_PROFILE = "No profile in this set: latency is unknown."
 
 
 class LatencyPane(EnginePane):
-    """The table, and a line with the sum over what it shows."""
+    """The table, and a line with the sum over what it shows and over what is marked."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LATENCY)
 
@@ -34,36 +41,41 @@ class LatencyPane(EnginePane):
         self.table: VirtualTable[Layer] = VirtualTable(
             latency_columns(engine), id="latency-table", empty_text="No layer matches the filter."
         )
-        if engine.has_profile:
-            self.table.sort_by("latency_ms")
-        self.table.set_rows(engine.layers, keep=lambda layer: layer.index)
+        self._layers: Sequence[Layer] = engine.layers
 
     def compose(self) -> ComposeResult:
         """Table, sum."""
+        self._take_settings()
+        self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
         yield self.table
         yield SummaryLine(id="latency-sum")
 
     def on_mount(self) -> None:
         """Say the sum over all layers."""
-        self._say_sum(self.engine.layers)
+        self._say_sum()
 
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
         """Show these layers and their sum."""
+        self._layers = layers
         self.table.set_visible([layer.index for layer in layers] if is_filtered else None)
-        self._say_sum(layers)
+        self._say_sum()
 
-    def _say_sum(self, layers: Sequence[Layer]) -> None:
-        line = self.query_one(SummaryLine)
+    def _say_sum(self) -> None:
+        words = self._sum_of(self._layers, plural(len(self._layers), "layer"))
+        marked = self.marked_layers
+        if marked:
+            words += "   " + self._sum_of(marked, f"{len(marked)} marked").removesuffix(" of all")
+        self.query_one(SummaryLine).text = words
+
+    def _sum_of(self, layers: Sequence[Layer], counted: str) -> str:
         total, whole = sum_latency_ms(layers), self.engine.latency_sum_ms
         if not layers:
-            line.text = "0 layers"
-        elif not self.engine.has_profile:
-            line.text = NO_PROFILE
-        elif total is None or not whole:
-            line.text = f"{plural(len(layers), 'layer')}, none of them profiled"
-        else:
-            share = format_pct(100.0 * total / whole)
-            line.text = f"{plural(len(layers), 'layer')} · {format_ms(total)} ms · {share} % of all"
+            return counted
+        if not self.engine.has_profile:
+            return NO_PROFILE if layers is self._layers else counted
+        if total is None or not whole:
+            return f"{counted}, none of them profiled"
+        return f"{counted} · {format_ms(total)} ms · {format_pct(100.0 * total / whole)} % of all"
 
     def show_layer(self, layer: Layer | None) -> None:
         """Put the cursor on the layer."""
@@ -91,14 +103,50 @@ class LatencyPane(EnginePane):
         event.stop()
         self.post_message(LayerOpened(event.item))
 
+    # What a person chose before
+
+    @property
+    def _trex_app(self) -> TrexApp:
+        return cast("TrexApp", self.app)
+
+    def _take_settings(self) -> None:
+        settings = self._trex_app.settings
+        columns = [name for name in settings.columns if name in ALL_COLUMNS_BY_NAME]
+        if columns:
+            self.table.set_columns(chosen_columns(self.engine, columns))
+        shown = {column.key for column in self.table.columns}
+        if settings.sort is not None:
+            self.table.set_sort(SortKey(*key) for key in settings.sort if key[0] in shown)
+        elif self.engine.has_profile and "latency_ms" in shown:
+            self.table.sort_by("latency_ms")
+
+    def view_state(self) -> object:
+        """Order and marks."""
+        return self.table.sort_keys, self.marked_layers, self.table.current_column
+
+    def restore_view(self, state: object, old: Engine) -> None:
+        """Order and marks again, on the layers that are still there."""
+        keys, marked, column = cast("tuple[tuple[SortKey, ...], list[Layer], str | None]", state)
+        self.table.set_sort(keys)
+        self.table.current_column = column
+        found = (corresponding(old, self.engine, layer) for layer in marked)
+        self._mark(frozenset(layer.index for layer in found if layer is not None))
+
+    # Order
+
     def action_choose_sort(self) -> None:
-        """Offer the columns; the choice sorts, choosing the sorted one again reverses."""
-        titles = {column.key: f"{column.title}  ({column.key})" for column in self.table.columns}
-        current = self.table.sort_keys[0].column if self.table.sort_keys else None
-        options = {"": "execution order", **titles}
-        self.app.push_screen(
-            ChooseScreen("Sort by", options, self.table.current_column or current), self._sort
-        )
+        """Offer all columns; the choice sorts, choosing the sorted one again reverses."""
+        self._offer_columns("Sort by", self._sort, {"": "execution order"})
+
+    def action_then_by(self) -> None:
+        """Offer all columns; the choice decides where those so far tie."""
+        self._offer_columns("Then by", self._then_by, {})
+
+    def _offer_columns(self, title: str, choose: Callable[[str | None], None], first: dict[str, str]) -> None:
+        table = self.table
+        current = table.sort_keys[0].column if table.sort_keys else None
+        options = first | _titles([column.key for column in table.columns])
+        self.app.push_screen(ChooseScreen(title, options, table.current_column or current), choose)
 
     def _sort(self, key: str | None) -> None:
         if key is None:
@@ -106,8 +154,90 @@ class LatencyPane(EnginePane):
         if key and self.table.sort_keys and self.table.sort_keys[0].column == key:
             self.table.reverse_sort()
         else:
+            self._bring_in(key)
             self.table.sort_by(key or None)
+
+    def _then_by(self, key: str | None) -> None:
+        if key:
+            self._bring_in(key)
+            self.table.add_sort(key)
 
     def action_reverse(self) -> None:
         """Turn the order round."""
         self.table.reverse_sort()
+
+    @on(SortChanged)
+    def _sorted(self, event: SortChanged[Layer]) -> None:
+        event.stop()
+        self._trex_app.remember(sort=tuple((key.column, key.descending) for key in event.keys))
+
+    # Columns
+
+    def _bring_in(self, key: str) -> None:
+        """Show a column that was not, in view: an order by what nobody sees is a riddle."""
+        shown = [column.key for column in self.table.columns]
+        if key and key not in shown:
+            self._show_columns((*shown, key))
+            self.table.current_column = key
+
+    def action_choose_columns(self) -> None:
+        """Choose the columns to show, and their order."""
+        shown = [column.key for column in self.table.columns]
+        self.app.push_screen(ColumnsScreen(_titles([]), shown, LATENCY_COLUMNS), self._columns_chosen)
+
+    def _columns_chosen(self, names: tuple[str, ...] | None) -> None:
+        if names:
+            self._show_columns(names)
+
+    def _show_columns(self, names: tuple[str, ...]) -> None:
+        is_default = names == LATENCY_COLUMNS
+        self.table.set_columns(
+            latency_columns(self.engine) if is_default else chosen_columns(self.engine, names)
+        )
+        self._trex_app.remember(columns=() if is_default else names)
+
+    @property
+    def explained_column(self) -> Column | None:
+        """The column that the arrow keys chose, else the one sorted by."""
+        sorted_by = self.table.sort_keys[0].column if self.table.sort_keys else None
+        return ALL_COLUMNS_BY_NAME.get(self.table.current_column or sorted_by or "")
+
+    @property
+    def shown_table(self) -> tuple[list[Layer], list[Column]]:
+        """The rows and columns of the table, as they are."""
+        columns = [ALL_COLUMNS_BY_NAME[column.key] for column in self.table.columns]
+        return self.table.shown_rows, columns
+
+    # Marks
+
+    @property
+    def marked_layers(self) -> list[Layer]:
+        """The marked layers, in the order of the table; those that the filter hides come last."""
+        marked = self.table.marked
+        if not marked:
+            return []
+        shown = [layer for layer in self.table.shown_rows if layer.index in marked]
+        hidden = marked - {layer.index for layer in shown}
+        return shown + [layer for layer in self.engine.layers if layer.index in hidden]
+
+    def action_mark(self) -> None:
+        """Mark the layer under the cursor, or take the mark away, and go to the next."""
+        layer = self.cursor_layer
+        if layer is not None:
+            self._mark(self.table.marked ^ {layer.index})
+            self.table.action_cursor_down()
+
+    def clear_marks(self) -> None:
+        """Take all marks away."""
+        self._mark(frozenset())
+
+    def _mark(self, marked: frozenset[object]) -> None:
+        self.table.marked = marked
+        self._say_sum()
+        self.post_message(MarksChanged())
+
+
+def _titles(first: Sequence[str]) -> dict[str, str]:
+    """Name -> title of all columns, `first` before the others."""
+    names = [*first, *(name for name in ALL_COLUMNS_BY_NAME if name not in first)]
+    return {name: f"{ALL_COLUMNS_BY_NAME[name].title}  ({name})" for name in names}

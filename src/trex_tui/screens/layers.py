@@ -1,26 +1,46 @@
-"""The layers as a tree, and everything about one of them."""
+"""The layers as a tree, and beside it everything about one of them, or its neighbourhood."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.message import Message
+from textual.widget import Widget
 
 from trex_tui.actions import Place
+from trex_tui.analysis.columns import Derived, derived
+from trex_tui.analysis.grouping import Grouping
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen
+from trex_tui.screens.walk import LayerJumped, NeighboursAsked
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.layer_details import LayerDetails
+from trex_tui.widgets.layer_details import LayerDetails, LinkFollowed
 from trex_tui.widgets.layer_tree import LayerTree
+from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
 from trex_tui.widgets.table import RowHighlighted, RowSelected
 
 
+@dataclass
+class FactsComputed(Message):
+    """What takes a computation over the whole engine is there."""
+
+    facts: Derived
+
+
 class LayersPane(EnginePane):
-    """Tree and details: side by side where there is room, else one above the other."""
+    """Tree and details: side by side where there is room, else one above the other.
+
+    Attributes:
+        facts: What the details tell of products and roofs; None until it is computed, which begins when it is first
+            wanted.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LAYERS)
 
@@ -28,11 +48,15 @@ class LayersPane(EnginePane):
         super().__init__(engine, id=id)
         self.layer_tree = LayerTree(engine, id="layer-tree")
         self.details = LayerDetails(id="layer-details")
+        self.neighbourhood = NeighbourhoodView(engine, id="layer-neighbourhood")
+        self.facts: Derived | None = None
+        self._is_computing = False
 
     def compose(self) -> ComposeResult:
-        """Tree, details."""
+        """Tree, details, neighbourhood; one of the last two is shown."""
         yield self.layer_tree
         yield self.details
+        yield self.neighbourhood
 
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
         """Show the modules of these layers."""
@@ -42,7 +66,7 @@ class LayersPane(EnginePane):
         """Put the tree on the layer, unless it is already there."""
         if layer is not None and self.layer_tree.current_layer is not layer:
             self.layer_tree.show_layer(layer)
-        self._show_details()
+        self._show_side()
 
     @property
     def cursor_layer(self) -> Layer | None:
@@ -57,17 +81,53 @@ class LayersPane(EnginePane):
     @property
     def main_part(self) -> LayerTree:
         """The tree; it comes back if the details had all the room."""
-        self.remove_class("-only-details")
+        self.remove_class("-only-side")
         return self.layer_tree
 
-    def _show_details(self) -> None:
+    @property
+    def side(self) -> Widget:
+        """What stands beside the tree."""
+        return self.neighbourhood if self.has_class("-neighbourhood") else self.details
+
+    def view_state(self) -> object:
+        """Grouping, order, and what stands beside the tree."""
+        is_drawn = self.side is self.neighbourhood
+        return self.layer_tree.grouping, self.layer_tree.by_latency, is_drawn, self.neighbourhood.depth
+
+    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - as in the base class
+        """Group, order and draw as before."""
+        grouping, by_latency, is_drawn, depth = cast("tuple[Grouping, bool, bool, int]", state)
+        if grouping is not self.layer_tree.grouping:
+            self.layer_tree.group_by(grouping)
+        if by_latency:
+            self.layer_tree.toggle_order()
+        self.set_class(is_drawn, "-neighbourhood")
+        self.neighbourhood.depth = depth
+
+    def _show_side(self) -> None:
         row = self.layer_tree.cursor_item
-        self.details.show(self.engine, row.entry if row else None)
+        if self.side is self.neighbourhood:
+            self.neighbourhood.show(self.cursor_layer)
+            return
+        entry = row.entry if row else None
+        self.details.show(self.engine, entry, grouping=self.layer_tree.grouping, facts=self.facts)
+        if self.facts is None and not self._is_computing and self.display:
+            self._is_computing = True
+            self._compute()
+
+    @work(thread=True)
+    def _compute(self) -> None:
+        self.post_message(FactsComputed(derived(self.engine)))
+
+    @on(FactsComputed)
+    def _computed(self, event: FactsComputed) -> None:
+        self.facts = event.facts
+        self._show_side()
 
     @on(RowHighlighted)
     def _highlighted(self, event: RowHighlighted[object]) -> None:
         event.stop()
-        self._show_details()
+        self._show_side()
         # A tree that is not on screen moves because of a filter, not because a person chose.
         if self.display and self.cursor_layer is not None:
             self.post_message(LayerChosen(self.cursor_layer))
@@ -76,19 +136,55 @@ class LayersPane(EnginePane):
     def _selected(self, event: RowSelected[object]) -> None:
         event.stop()
         self.remove_class("-only-tree")
-        self.screen.set_focus(self.details)
+        self.screen.set_focus(self.side)
+
+    @on(LinkFollowed)
+    def _link_followed(self, event: LinkFollowed) -> None:
+        event.stop()
+        self.post_message(LayerJumped(self.engine.layers[event.index]))
+
+    @on(BoxOpened)
+    def _box_opened(self, event: BoxOpened) -> None:
+        event.stop()
+        self.post_message(LayerJumped(event.layer))
+
+    @on(RestOpened)
+    def _rest_opened(self, event: RestOpened) -> None:
+        event.stop()
+        self.post_message(NeighboursAsked(event.layer, event.outgoing))
 
     def action_next_grouping(self) -> None:
-        """Group the tree by something else."""
+        """Group the tree by the next thing."""
         self.layer_tree.next_grouping()
+        self._show_side()
+
+    def action_choose_grouping(self) -> None:
+        """Offer what the tree can be grouped by."""
+        options = {one.value: one.value for one in Grouping}
+        screen = ChooseScreen("Show the layers", options, self.layer_tree.grouping.value)
+        self.app.push_screen(screen, self._group)
+
+    def _group(self, value: str | None) -> None:
+        if value is not None:
+            self.layer_tree.group_by(Grouping(value))
+            self._show_side()
 
     def action_toggle_order(self) -> None:
         """Order the tree by time, or by execution."""
         self.layer_tree.toggle_order()
 
+    def action_neighbourhood(self) -> None:
+        """Show the neighbourhood of the layer in place of its details, or the other way round."""
+        had_focus = self.screen.focused is self.side
+        self.toggle_class("-neighbourhood")
+        self.remove_class("-only-tree")
+        self._show_side()
+        if had_focus:
+            self.screen.set_focus(self.side)
+
     def action_zoom(self) -> None:
         """Give the whole room to the part that has the keyboard, or take it back."""
-        if self.has_class("-only-tree") or self.has_class("-only-details"):
-            self.remove_class("-only-tree", "-only-details")
+        if self.has_class("-only-tree") or self.has_class("-only-side"):
+            self.remove_class("-only-tree", "-only-side")
         else:
-            self.add_class("-only-details" if self.screen.focused is self.details else "-only-tree")
+            self.add_class("-only-side" if self.screen.focused is self.side else "-only-tree")

@@ -14,7 +14,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from trex_tui.actions import Action, Place, actions_in, key_label
 from trex_tui.engine.model import Layer
-from trex_tui.filtering import filter_layers
+from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.text import format_ms, printable, shorten_middle
 
@@ -71,14 +71,17 @@ class Commands(Provider):
         return list(self.app.get_system_commands(self.screen))
 
     def _layers(self, query: str) -> list[Hit]:
-        """The layers whose names have all the words; shorter names first, as the words are more of them.
+        """The layers that match the query as a filter; shorter names first, as the words are more of them.
 
         Textual's own matcher takes half a second on 20 000 names, and wants the words in order.
         """
         screen = self.screen
         if not isinstance(screen, EngineScreen):
             return []
-        found = sorted(filter_layers(screen.engine.layers, query), key=lambda layer: len(layer.name))
+        try:
+            found = sorted(filter_layers(screen.engine, query), key=lambda layer: len(layer.name))
+        except FilterError:
+            return []
         return [
             Hit(
                 min(1.0, len(query) / max(1, len(layer.name))),

@@ -9,6 +9,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 
+from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
@@ -25,6 +26,11 @@ class LayerOpened(Message):
     """A person wants to see all of a layer."""
 
     layer: Layer
+
+
+@dataclass
+class MarksChanged(Message):
+    """Other layers are marked now."""
 
 
 class EnginePane(Container):
@@ -56,3 +62,30 @@ class EnginePane(Container):
     def main_part(self) -> Widget:
         """Where the keyboard belongs."""
         raise NotImplementedError
+
+    # What the actions of an engine ask of each screen; a screen without an answer leaves them as they are.
+
+    @property
+    def explained_column(self) -> Column | None:
+        """The column that an explanation would be about; None leaves it to be chosen."""
+        return None
+
+    @property
+    def shown_table(self) -> tuple[list[Layer], list[Column]] | None:
+        """The layers and columns that an export would be of; None for all that the filter leaves."""
+        return None
+
+    @property
+    def marked_layers(self) -> list[Layer]:
+        """What copy and export are about; empty where nothing is marked."""
+        return []
+
+    def clear_marks(self) -> None:
+        """Take all marks away."""
+
+    def view_state(self) -> object:
+        """What a person did to the looks of this screen, to be kept when the engine is read again; None for nothing."""
+        return None
+
+    def restore_view(self, state: object, old: Engine) -> None:
+        """Take over what `view_state` of the screen on `old` gave."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.memory import MemoryPane
+from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import EnginePane
 
 PANES: dict[str, type[EnginePane]] = {
+    "overview": OverviewPane,
     "layers": LayersPane,
     "latency": LatencyPane,
+    "charts": ChartsPane,
+    "memory": MemoryPane,
 }
 """By the identifier of `actions.TABS`."""

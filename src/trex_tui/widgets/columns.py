@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from trex_tui.engine.columns import COLUMNS_BY_NAME
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.reports.layers import cell_text
@@ -30,6 +30,7 @@ _LATENCY_LAYOUT = (
     ("input_formats", 18, 13),
     ("output_shapes", 14, 10),
 )
+LATENCY_COLUMNS = tuple(name for name, _, _ in _LATENCY_LAYOUT)
 BAR_WIDTH = 8
 
 
@@ -38,8 +39,23 @@ def latency_columns(engine: Engine) -> list[Column[Layer]]:
     return [_column(engine, name, width, priority) for name, width, priority in _LATENCY_LAYOUT]
 
 
+def chosen_columns(engine: Engine, names: Sequence[str]) -> list[Column[Layer]]:
+    """Columns that a person chose: the name stays where the terminal is narrow, of the others the last goes first."""
+    widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
+    return [
+        _column(engine, name, widths.get(name) or _width_of(name), 0 if name == "name" else place)
+        for place, name in enumerate(names, start=1)
+    ]
+
+
+def _width_of(name: str) -> int:
+    """Room for the title and an arrow, and for what stands below it."""
+    column = ALL_COLUMNS_BY_NAME[name]
+    return max(len(column.title) + 2, 9 if column.is_number else 14)
+
+
 def _column(engine: Engine, name: str, width: int, priority: int) -> Column[Layer]:
-    source = COLUMNS_BY_NAME[name]
+    source = ALL_COLUMNS_BY_NAME[name]
 
     def value(layer: Layer) -> Any:  # noqa: ANN401 - as in engine.columns
         return source.value(engine, layer)

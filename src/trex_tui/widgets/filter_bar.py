@@ -1,4 +1,4 @@
-"""The line to type a filter in, as in less and vim."""
+"""The line to type a filter in, as in less and vim, and below it what is wrong or could follow."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
+from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Label
 
+from trex_tui.engine.engine import Engine
+from trex_tui.filtering import Completion, FilterError, complete
+from trex_tui.text import printable
+
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"
 """What may be typed or pasted: the line is drawn as it is."""
+HINT = 'words of the name · kind:gemm,conv* · pct>2 · -word · or · name~"regex"'
+_GAP = "  "
 
 
 @dataclass
@@ -38,45 +47,64 @@ class FilterClosed(Message):
     keep: bool
 
 
-class FilterBar(Horizontal):
+class _Ghost(Suggester):
+    """The rest of the likeliest completion, behind the cursor."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._engine = engine
+
+    async def get_suggestion(self, value: str) -> str | None:
+        completion = complete(self._engine, value)
+        return completion.ghost if completion else None
+
+
+class FilterBar(Vertical):
     """Hidden until opened.
 
     Enter and Esc are looked for before the text sees them, and the keyboard goes back at once: keys that a person types right
-    behind them, faster than the connection, are not taken for text.
+    behind them, faster than the connection, are not taken for text. Tab completes where there is something to complete, and
+    goes to the next pane elsewhere.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "keep", show=True, priority=True),
         Binding("escape", "cancel", "clear", show=True, priority=True),
+        Binding("tab", "complete", "complete", show=True, priority=True),
     ]
 
     DEFAULT_CSS = """
     FilterBar {
-        height: 1;
-        layout: horizontal;
+        height: 2;
         background: $panel;
+        & > Horizontal { height: 1; }
         & Label { color: $accent; text-style: bold; padding: 0 0 0 1; }
         & Input { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
         & Input:focus { border: none; }
+        & Input > .input--suggestion { color: $text-muted; text-style: italic; }
+        & FilterHint { height: 1; padding: 0 1 0 2; color: $text-muted; }
     }
     """
 
-    def __init__(self) -> None:
+    error: reactive[FilterError | None] = reactive(None)
+    """What is wrong with the text."""
+
+    def __init__(self, engine: Engine) -> None:
         super().__init__()
         self.display = False
+        self._engine = engine
         self._focused_before: Widget | None = None
         self._is_cancelled = False
         """Keys that were typed before Esc may still reach the text after it; they change nothing any more."""
 
     def compose(self) -> ComposeResult:
-        """A slash and the text."""
-        yield Label("/", markup=False)
-        yield Input(
-            placeholder="words of the layer's name; -word leaves out",
-            compact=True,
-            select_on_focus=False,
-            restrict=NO_CONTROLS,
-        )
+        """A slash and the text; what to know about it."""
+        with Horizontal():
+            yield Label("/", markup=False)
+            yield Input(
+                compact=True, select_on_focus=False, restrict=NO_CONTROLS, suggester=_Ghost(self._engine)
+            )
+        yield FilterHint()
 
     @property
     def is_open(self) -> bool:
@@ -93,17 +121,43 @@ class FilterBar(Horizontal):
         with line.prevent(Input.Changed):
             line.value = text
         line.cursor_position = len(text)
+        self.query_one(FilterHint).completion = self._completion
         self.screen.set_focus(line)
 
     def close(self) -> None:
         """Hide the line."""
         self.display = False
 
+    @property
+    def _completion(self) -> Completion | None:
+        line = self.query_one(Input)
+        return complete(self._engine, line.value) if line.value and line.cursor_at_end else None
+
+    def watch_error(self, error: FilterError | None) -> None:
+        """Tell it below the text."""
+        self.query_one(FilterHint).error = error
+
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()
         if not self._is_cancelled:
+            self.query_one(FilterHint).completion = self._completion
+            self.refresh_bindings()
             self.post_message(FilterChanged(event.value))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Tab is a key of the screen where there is nothing to complete."""
+        if action == "complete":
+            return self.is_open and self._completion is not None
+        return super().check_action(action, parameters)
+
+    def action_complete(self) -> None:
+        """Tab: take the likeliest completion."""
+        completion = self._completion
+        if completion is not None:
+            line = self.query_one(Input)
+            line.value = completion.completed
+            line.cursor_position = len(line.value)
 
     def action_accept(self) -> None:
         """Enter: keep the filter."""
@@ -118,3 +172,21 @@ class FilterBar(Horizontal):
         self.screen.set_focus(self._focused_before)
         self.close()
         self.post_message(FilterClosed(keep))
+
+
+class FilterHint(Widget):
+    """One line: what is wrong, what could follow, or what the language is like."""
+
+    error: reactive[FilterError | None] = reactive(None)
+    completion: reactive[Completion | None] = reactive(None)
+
+    def render(self) -> Content:
+        """The error first; then as many completions as there is room for."""
+        parts: list[Content] = []
+        if self.error is not None:
+            parts.append(Content.styled(f"error: {printable(str(self.error))}", "bold $error"))
+        if self.completion is not None and (self.error is None or self.error.is_incomplete):
+            options = _GAP.join(map(printable, self.completion.options))
+            parts.append(Content.assemble(("Tab", "bold"), " ", options))
+        line = Content(_GAP).join(parts) if parts else Content(HINT)
+        return line.truncate(self.content_size.width, ellipsis=True)

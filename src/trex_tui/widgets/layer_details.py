@@ -1,155 +1,173 @@
-"""Everything that is known of one layer, as text."""
+"""Everything that is known of one layer, to read and to go on from."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Region
+from textual.message import Message
 
-from trex_tui.analysis.grouping import Group
+from trex_tui.actions import Place
+from trex_tui.analysis.columns import Derived
+from trex_tui.analysis.grouping import Group, Grouping
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.links import Link
-from trex_tui.engine.model import Layer, Tensor
-from trex_tui.text import (
-    format_bytes,
-    format_ms,
-    format_pct,
-    format_shape,
-    plural,
-    printable,
-    shorten_middle,
-)
+from trex_tui.engine.model import Layer
+from trex_tui.reports.layer_text import Line, group_lines, label_width, layer_lines, targets_in
+from trex_tui.text import printable
+from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
 
-Line = tuple[str, str]
-"""A style token and a line of text; the token is one of `heading`, `label`, `plain`, `muted`."""
-
-LONGEST_HEADING = 200
-"""A name with more characters is cut in the heading, and stands in full further down."""
-_HIDDEN_ATTRIBUTES = frozenset({"Metadata"})
+LONGEST_LABEL = 24
+_STYLES = {"heading": "bold", "section": "$primary", "plain": "", "muted": "$muted"}
+_LINK, _CHOSEN_LINK = "$secondary", "reverse"
 
 
-def layer_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
-    """What the details pane says of a layer, line by line. Not yet made safe for a terminal."""
-    yield "heading", shorten_middle(printable(layer.name), LONGEST_HEADING)
-    yield "plain", _first_words(layer)
-    yield from _time_lines(engine, layer)
-    yield from _tensor_lines("Inputs", layer.inputs)
-    yield from _tensor_lines("Outputs", layer.outputs)
-    if layer.layer_type is not None:
-        weights = format_bytes(layer.weights_bytes) if layer.weights_bytes is not None else "unknown"
-        yield "label", "Bytes"
-        yield "plain", f"  I/O {format_bytes(layer.io_bytes)} · weights {weights}"
-    if layer.tactic or layer.tactic_value:
-        yield "label", "Tactic"
-        yield "plain", f"  {layer.tactic or 'no name'}"
-        if layer.tactic_value:
-            yield "muted", f"  {layer.tactic_value}"
-    if layer.onnx_nodes:
-        yield "label", f"ONNX nodes ({len(layer.onnx_nodes)})"
-        yield from (("plain", f"  {node}") for node in layer.onnx_nodes)
-    yield from _neighbour_lines("From", engine, engine.producers(layer), outgoing=False)
-    yield from _neighbour_lines("To", engine, engine.consumers(layer), outgoing=True)
-    if len(printable(layer.name)) > LONGEST_HEADING:
-        yield "label", "Full name"
-        yield "plain", f"  {layer.name}"
-    shown = {key: value for key, value in layer.attributes.items() if key not in _HIDDEN_ATTRIBUTES}
-    if shown:
-        yield "label", "Attributes"
-        for key, value in shown.items():
-            yield "plain", f"  {key}: {value if isinstance(value, str) else json.dumps(value)}"
+@dataclass
+class LinkFollowed(Message):
+    """A person wants to go to the layer of this index."""
+
+    index: int
 
 
-def _first_words(layer: Layer) -> str:
-    types = [one for one in (layer.layer_type, layer.parameter_type) if one]
-    words = [layer.kind.value, layer.precision.value if layer.precision else "precision unknown"]
-    words += [" / ".join(dict.fromkeys(types))] if types else ["only its name is known"]
-    words += [f"stream {layer.stream}"] if layer.stream is not None else []
-    words += [layer.device.value] if layer.device else []
-    return " · ".join(words)
+class _DetailLines(WrappedLines):
+    """The lines, and which of them stands where."""
 
+    def starts(self, width: int) -> list[int]:
+        """The first row of each line, and the row behind the last."""
+        rows = [0]
+        for line in self._lines:
+            rows.append(rows[-1] + len(line.wrap(width)))
+        return rows
 
-def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
-    if layer.latency is None:
-        reason = "no profile in this set" if not engine.has_profile else "the profile has no row for it"
-        yield "muted", f"latency unknown: {reason}"
-        return
-    slower = sum((one.latency_ms or 0.0) > (layer.latency_ms or 0.0) for one in engine.layers)
-    share = format_pct(engine.latency_pct(layer))
-    rank = f"no. {slower + 1} of {len(engine.layers)} by time"
-    yield "plain", f"{format_ms(layer.latency_ms)} ms · {share} % of all layers · {rank}"
-    if layer.latency.median_ms is not None:
-        yield "muted", f"median {format_ms(layer.latency.median_ms)} ms"
-
-
-def _tensor_lines(title: str, tensors: Sequence[Tensor]) -> Iterator[Line]:
-    if not tensors:
-        return
-    yield "label", f"{title} ({len(tensors)})"
-    for tensor in tensors:
-        size = tensor.logical_bytes
-        words = f"  {format_shape(tensor.shape)} · {tensor.description}"
-        yield "plain", words + f" · {format_bytes(size) if size is not None else 'size unknown'}"
-        yield "muted", f"    {tensor.name}"
-
-
-def _neighbour_lines(title: str, engine: Engine, links: Sequence[Link], *, outgoing: bool) -> Iterator[Line]:
-    if not links:
-        return
-    others = dict.fromkeys(link.target if outgoing else link.source for link in links)
-    yield "label", f"{title} ({len(others)})"
-    for index in others:
-        other = engine.layers[index]
-        yield (
-            "plain",
-            f"  {other.index:>4} {other.name} ({other.kind.value}, {format_ms(other.latency_ms)} ms)",
-        )
-
-
-def group_lines(engine: Engine, group: Group) -> Iterator[Line]:
-    """What the details pane says of a group."""
-    yield "heading", shorten_middle(printable(group.name), LONGEST_HEADING)
-    yield "plain", plural(len(group.layers), "layer")
-    total = engine.latency_sum_ms
-    if group.latency_ms is None or not total:
-        yield "muted", "latency unknown: no profile in this set"
-    else:
-        share = format_pct(100.0 * group.latency_ms / total)
-        yield "plain", f"{format_ms(group.latency_ms)} ms · {share} % of all layers"
+    def line_at(self, y: int) -> int | None:
+        """Which line is drawn in a row."""
+        rows = self.starts(self.content_size.width)
+        return next((number for number, end in enumerate(rows[1:]) if rows[number] <= y < end), None)
 
 
 class LayerDetails(TextScroll):
-    """The details pane."""
+    """The details pane. Lines that lead to other layers can be chosen and followed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_in(Place.DETAILS),
+        Binding("enter", "follow", show=False),
+    ]
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
+        self.border_title = Content("v neighbours · [ ] walk · - back · l h links").markup
         self.shown: Layer | Group | None = None
+        self.chosen: int | None = None
+        """Number of the line that Enter follows."""
+        self.lines: Sequence[Line] = ()
 
     def compose(self) -> ComposeResult:
         """One block of text."""
-        yield WrappedLines()
+        yield _DetailLines()
 
-    def show(self, engine: Engine, entry: Layer | Group | None) -> None:
-        """Show a layer or a group, from its top."""
+    def show(
+        self,
+        engine: Engine,
+        entry: Layer | Group | None,
+        *,
+        grouping: Grouping = Grouping.MODULE,
+        facts: Derived | None = None,
+        findings: Sequence[Line] = (),
+    ) -> None:
+        """Show a layer or a group: from its top, unless it is the one that is shown already."""
+        is_other = entry is not self.shown
         self.shown = entry
         if entry is None:
-            lines: list[Line] = [("muted", "Nothing is selected.")]
+            self.lines = [Line("Nothing is selected.", "muted")]
         elif isinstance(entry, Layer):
-            lines = list(layer_lines(engine, entry))
+            self.lines = list(layer_lines(engine, entry, facts, findings))
         else:
-            lines = list(group_lines(engine, entry))
-        self.query_one(WrappedLines).show([_text_line(line) for line in lines])
-        self.scroll_home(animate=False)
+            self.lines = list(group_lines(engine, entry, grouping))
+        if is_other:
+            self.chosen = None
+            self.scroll_home(animate=False)
+        self._draw()
+
+    def _draw(self) -> None:
+        self._block.show(text_lines(self.lines, self.chosen))
+
+    @property
+    def _block(self) -> _DetailLines:
+        return self.query_one(_DetailLines)
+
+    # Links
+
+    def action_next_link(self, step: int) -> None:
+        """Choose the next line that leads to a layer, or the one before."""
+        links = targets_in(self.lines)
+        if not links:
+            self.notify("Nothing here leads to another layer.", markup=False)
+            return
+        if self.chosen in links:
+            place = max(0, min(len(links) - 1, links.index(self.chosen) + step))
+        else:
+            place = 0 if step > 0 else len(links) - 1
+        self._choose(links[place])
+
+    def _choose(self, number: int) -> None:
+        self.chosen = number
+        self._draw()
+        rows = self._block.starts(self._block.content_size.width)
+        region = Region(0, rows[number], 1, rows[number + 1] - rows[number])
+        self.scroll_to_region(region, animate=False, x_axis=False)
+
+    def action_follow(self) -> None:
+        """Go to the layer of the chosen line; without one, choose the first."""
+        target = None if self.chosen is None else self.lines[self.chosen].target
+        if target is None:
+            self.action_next_link(1)
+        else:
+            self.post_message(LinkFollowed(target))
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the layer whose line was clicked."""
+        offset = event.get_content_offset(self._block)
+        number = self._block.line_at(offset.y) if offset is not None else None
+        if number is not None and self.lines[number].target is not None:
+            event.stop()
+            self._choose(number)
+            self.action_follow()
 
 
-_STYLES = {"heading": "bold", "label": "$primary", "plain": "", "muted": "$muted"}
+def text_lines(lines: Sequence[Line], chosen: int | None) -> list[TextLine]:
+    """The lines in colours; texts behind labels stand below each other, section by section."""
+    made: list[TextLine] = []
+    numbered = enumerate(lines)
+    for _, section in groupby(numbered, key=_SectionCounter()):
+        block = list(section)
+        width = min(label_width([line for _, line in block]), LONGEST_LABEL)
+        made += [_text_line(line, width, is_chosen=number == chosen) for number, line in block]
+    return made
 
 
-def _text_line(line: Line) -> TextLine:
-    style, text = line
-    shown = printable(text)
-    indent = len(shown) - len(shown.lstrip(" "))
-    return TextLine(Content.styled(shown, _STYLES[style]), indent + 2 if indent else 0)
+class _SectionCounter:
+    """Numbers the sections that lines belong to."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, numbered: tuple[int, Line]) -> int:
+        self.count += numbered[1].style == "section"
+        return self.count
+
+
+def _text_line(line: Line, width: int, *, is_chosen: bool) -> TextLine:
+    text, style = printable(line.text), _STYLES[line.style]
+    if line.target is not None:
+        style = _CHOSEN_LINK if is_chosen else _LINK
+    label = f"{printable(line.label):<{width}}  " if line.label else ""
+    content = Content.assemble(" " * line.indent, (label, "$muted"), (text, style))
+    return TextLine(content, line.indent + (width + 2 if label else 2 if line.indent else 0))

@@ -13,11 +13,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from trex_tui.actions import Place
-from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, ordered_entries
-from trex_tui.analysis.hierarchy import label_in
+from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, layer_label, ordered_entries
+from trex_tui.analysis.lanes import Lanes, layer_lanes
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.text import format_ms, format_pct
+from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.theme import kind_style, precision_style
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.columns import BAR_WIDTH
@@ -28,6 +28,8 @@ EXPANDED_AT_FIRST = 60
 """An engine of this many layers or fewer opens with all its modules expanded."""
 MOST_EXPANDED = 500
 """More hits of a filter than this are left in their modules."""
+MOST_LANES, MOST_LANES_NARROW, WIDE_TREE = 12, 5, 96
+"""Lanes beside the layers in execution order, in a tree of `WIDE_TREE` cells and more, and in a narrower one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +75,23 @@ class LayerTree(VirtualTable[TreeRow]):
         self._expanded: set[Path] = set()
         self._expanded_before: set[Path] | None = None
         """What was expanded before a filter expanded its hits; None without a filter."""
+        self._lanes: Lanes | None = None
+        """What is drawn beside the rows; None where they are not in execution order."""
+        self._most_lanes = 0
         super().__init__(self._tree_columns(), id=id, empty_text="No layer matches the filter.")
         if len(engine.layers) <= EXPANDED_AT_FIRST:
             self._expanded = self._all_groups()
         self._rebuild()
 
+    def on_resize(self) -> None:
+        """Draw as many lanes as there is room for."""
+        if self._lanes is not None and self._room_for_lanes != self._most_lanes:
+            self._draw_lanes()
+
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
         """Show these layers only. What a filter found is expanded, unless it is half the engine, and as before without."""
         self._layers = layers
+        self._draw_lanes()
         self._root = arrange(layers, self.grouping)
         if is_filtered:
             if self._expanded_before is None:
@@ -140,11 +151,30 @@ class LayerTree(VirtualTable[TreeRow]):
         if index is not None:
             self.move_to(self._model.rows[index])
 
+    @property
+    def _room_for_lanes(self) -> int:
+        return MOST_LANES if self.size.width >= WIDE_TREE else MOST_LANES_NARROW
+
+    def _draw_lanes(self) -> None:
+        """Draw the dataflow beside the layers, where they stand in the order in which it flows."""
+        had_lanes, self._lanes = self._lanes is not None, None
+        if self.grouping is Grouping.ORDER and not self.by_latency:
+            self._most_lanes = self._room_for_lanes
+            self._lanes = layer_lanes(self.engine, self._layers, self._most_lanes)
+        if had_lanes or self._lanes is not None:
+            self.set_columns(self._tree_columns())
+
     def _tree_columns(self) -> list[Column[TreeRow]]:
-        title = self.grouping.value.capitalize() + (", slowest first" if self.by_latency else "")
+        title = self.grouping.value[:1].upper() + self.grouping.value[1:]
+        title += ", slowest first" if self.by_latency else ""
         return [
+            *self._lane_columns(),
             Column("name", title, self._entry_name, flex=True, width=24),
-            Column("layers", "Layers", _count, align="right", width=6, priority=3),
+            *(
+                [Column("layers", "Layers", _count, align="right", width=6, priority=3)]
+                if not self._lanes
+                else []
+            ),
             Column("kind", "Kind", _kind, width=11, priority=2, style=_kind_style),
             Column("precision", "Prec", _precision, width=5, priority=1, style=_precision_style),
             Column(
@@ -162,12 +192,31 @@ class LayerTree(VirtualTable[TreeRow]):
             ),
         ]
 
+    def _lane_columns(self) -> list[Column[TreeRow]]:
+        lanes = self._lanes
+        if lanes is None or not lanes.width:
+            return []
+        place = {layer.index: number for number, layer in enumerate(self._layers)}
+
+        def drawn(row: TreeRow) -> str:
+            number = place.get(row.entry.index) if isinstance(row.entry, Layer) else None
+            return "" if number is None else lanes.rows[number]
+
+        shared = f"║ = {lanes.shared}" if lanes.shared else ""
+        words = (
+            "What feeds what: each value has a lane from the layer that writes it to the last that reads it."
+        )
+        if shared:
+            words += f" {plural(lanes.shared, 'value')} without room for a lane share the double one."
+        return [
+            Column("lanes", shared, drawn, width=lanes.width, style=lambda _: "$secondary", description=words)
+        ]
+
     def _entry_name(self, row: TreeRow) -> str:
         entry = row.entry
         if isinstance(entry, Group):
             return f"{row.guides}{'▾' if row.expanded else '▸'} {entry.name}"
-        in_module = self.grouping is Grouping.MODULE
-        return row.guides + (label_in(entry, len(row.parent)) if in_module else entry.name)
+        return row.guides + layer_label(entry, self.grouping, len(row.parent))
 
     def _pct(self, row: TreeRow) -> float | None:
         share = self._share(row)
@@ -183,6 +232,7 @@ class LayerTree(VirtualTable[TreeRow]):
 
     def _set_order(self, *, by_latency: bool) -> None:
         self.by_latency = by_latency
+        self._draw_lanes()
         self.set_columns(self._tree_columns())
         self._rebuild()
 
@@ -245,13 +295,18 @@ class LayerTree(VirtualTable[TreeRow]):
             self._go_to(around[0].path)
 
     def next_grouping(self) -> None:
-        """Group by something else; the cursor stays on its layer."""
+        """Group by the next thing; the cursor stays on its layer."""
         modes = list(Grouping)
+        self.group_by(modes[(modes.index(self.grouping) + 1) % len(modes)])
+
+    def group_by(self, grouping: Grouping) -> None:
+        """Group by something else; the cursor stays on its layer."""
         layer = self.current_layer
-        self.grouping = modes[(modes.index(self.grouping) + 1) % len(modes)]
+        self.grouping = grouping
         self._root = arrange(self._layers, self.grouping)
         self._expanded = self._all_groups() if len(self._layers) <= EXPANDED_AT_FIRST else set()
         self._expanded_before = None if self._expanded_before is None else set()
+        self._draw_lanes()
         self.set_columns(self._tree_columns())
         self._rebuild()
         if layer is not None:

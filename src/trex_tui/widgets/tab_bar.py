@@ -21,6 +21,15 @@ class TabChosen(Message):
     tab: str
 
 
+def fit_remark(remark: str, room: int) -> str:
+    """A remark `/filter  2 of 9 layers` in so many cells: the noun goes first, then the middle of the filter."""
+    if len(remark) <= room:
+        return remark
+    text, gap, count = remark.removesuffix("s").removesuffix(" layer").rpartition("  ")
+    left = room - len(gap) - len(count)
+    return shorten_middle(text, left) + gap + count if left > 1 else shorten_middle(count, room)
+
+
 class TabBar(Widget):
     """One line of tabs, with a remark at the right end."""
 
@@ -49,7 +58,7 @@ class TabBar(Widget):
             parts.append(Content.styled(label, "bold reverse $primary" if tab == self.active else ""))
         left = Content(" ").join(parts)
         room = self.content_size.width - left.cell_length - 2
-        remark = Content.styled(shorten_middle(printable(self.remark), max(0, room)), "$warning")
+        remark = Content.styled(fit_remark(printable(self.remark), max(0, room)), "$warning")
         gap = max(0, self.content_size.width - left.cell_length - remark.cell_length)
         return Content.assemble(left, " " * gap, remark)
 

@@ -1,0 +1,188 @@
+"""Time by kind, precision and kernel, as bars with words and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from trex_tui.analysis.totals import UNKNOWN, Total, total_by
+from trex_tui.charts.bars import lying_bar
+from trex_tui.charts.figure import HERE, HERE_STYLE, NO_LAYER, Figure, Subject
+from trex_tui.charts.grid import Part, cells_of, shorten
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer
+from trex_tui.text import ELLIPSIS, MISSING, format_count, format_ms, format_pct, plural, printable
+
+NO_TACTIC = "(no kernel named)"
+LEAST_BAR = 8
+"""A bar of fewer cells tells nothing: before that, names are cut."""
+_HASH = re.compile(r"_0x[0-9a-fA-F]{6,}|_[0-9a-f]{16,}$|_myl\d+_\d+$")
+_GAP = 2
+_HEAD = 6
+"""Characters of a name's beginning that stay where it is cut to tell it from another."""
+_MUTED = "$muted"
+
+
+@lru_cache(maxsize=4096)
+def tactic_group(name: str | None) -> str:
+    """A kernel's name without the hash that tells generated kernels of the same operators apart."""
+    return _HASH.sub("", name) if name else NO_TACTIC
+
+
+def _kind(layer: Layer) -> str:
+    return layer.kind.value
+
+
+def _precision(layer: Layer) -> str | None:
+    return layer.precision.value if layer.precision else None
+
+
+def _tactic(layer: Layer) -> str:
+    return tactic_group(layer.tactic)
+
+
+def kind_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - every chart is asked so
+    """Time by what the layers do."""
+    kinds = {kind.value: kind for kind in LayerKind}
+    return _figure(subject, "kind", _kind, lambda key: subject.palette.kind(kinds[key]))
+
+
+def precision_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
+    """Time by the type that layers compute in."""
+    if subject.layers and not any(map(_precision, subject.layers)):
+        return Figure(("No layer here tells the precision it computes in.",))
+    precisions = {one.value: one for one in DataType}
+    return _figure(
+        subject, "precision", _precision, lambda key: subject.palette.precision(precisions.get(key))
+    )
+
+
+def tactic_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
+    """Time by kernel."""
+    if subject.layers and not any(layer.tactic for layer in subject.layers):
+        return Figure(("No layer here names its kernel.",))
+    kinds: dict[str, LayerKind] = {}
+    for layer in subject.layers:
+        kinds.setdefault(_tactic(layer), layer.kind)
+
+    def style(key: str) -> str:
+        return _MUTED if key == NO_TACTIC else subject.palette.kind(kinds[key])
+
+    figure = _figure(subject, "kernel", _tactic, style)
+    hashed = {layer.tactic for layer in subject.layers if layer.tactic and _tactic(layer) != layer.tactic}
+    if hashed and figure.paint:
+        note = f" Hashes are left out of the names of {plural(len(hashed), 'generated kernel')}."
+        return Figure((figure.words[0] + note, *figure.words[1:]), figure.missing, figure.paint)
+    return figure
+
+
+def _figure(
+    subject: Subject, what: str, key: Callable[[Layer], str | None], style: Callable[[str], str]
+) -> Figure:
+    if not subject.layers:
+        return Figure((NO_LAYER,))
+    totals = total_by(subject.engine, key, subject.layers)
+    times = [total.latency_ms for total in totals if total.latency_ms is not None]
+    current = subject.shown_current
+    here = (key(current) or UNKNOWN) if current is not None else None
+    bars = _Bars(totals, style, here, is_timed=bool(times))
+    counted = f"{plural(len(subject.layers), 'layer')} in {plural(len(totals), what)}"
+    missing: tuple[str, ...] = ()
+    if not times:
+        words = f"Layers by {what}: {counted}."
+        missing = (
+            "No time is known: the bars are numbers of layers. `trtexec --exportProfile` tells times.",
+        )
+    else:
+        share = sum(total.latency_pct or 0.0 for total in totals)
+        words = f"Time by {what}: {counted}, {format_ms(sum(times))} ms, {format_pct(share)} % of the engine."
+        untimed = sum(layer.latency_ms is None for layer in subject.layers)
+        if untimed:
+            missing = (f"{plural(untimed, 'layer')} without a time count as layers only.",)
+    return Figure((words,), missing, bars.paint)
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many characters names begin with in common."""
+    first, last = min(names), max(names)
+    differing = (place for place, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
+    return next(differing, min(len(first), len(last)))
+
+
+def apart(names: Sequence[str], width: int) -> list[str]:
+    """Names in at most `width` cells; where shortened ones would read the same, the cut leaves what tells them apart."""
+    labels = [shorten(name, width) for name in names]
+    for label in {one for one in labels if labels.count(one) > 1}:
+        alike = [place for place, one in enumerate(labels) if one == label]
+        common = _common([names[place] for place in alike])
+        start = names[alike[0]].rfind("_", 0, common) + 1
+        for place in alike:
+            head = f"{names[place][:_HEAD]}{ELLIPSIS}" if start > _HEAD else names[place][:start]
+            cells = cells_of(printable(head + names[place][start:]))
+            labels[place] = "".join(cells) if len(cells) <= width else "".join(cells[: width - 1]) + ELLIPSIS
+    return labels
+
+
+@dataclass(frozen=True, slots=True)
+class _Bars:
+    """Totals as lines: name, number of layers, milliseconds, share, bar."""
+
+    totals: Sequence[Total]
+    style: Callable[[str], str]
+    here: str | None
+    is_timed: bool
+
+    def _cells(self, total: Total) -> tuple[str, ...]:
+        if not self.is_timed:
+            return (format_count(total.layers),)
+        return (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
+
+    def _size(self, total: Total) -> float:
+        return (total.latency_ms or 0.0) if self.is_timed else float(total.layers)
+
+    def paint(self, part: Part) -> None:
+        rows = part.height - 2
+        shown = list(self.totals) if len(self.totals) <= rows else list(self.totals[: rows - 1])
+        step = 2 if 2 * len(self.totals) <= rows + 1 else 1
+        headings = ("n", "ms", "%") if self.is_timed else ("n",)
+        table = [headings, *map(self._cells, shown)]
+        widths = [max(len(row[place]) for row in table) for place in range(len(headings))]
+        figures = sum(widths) + _GAP * len(widths)
+        longest = max(len(cells_of(shorten(total.key, part.width))) for total in shown)
+        names = min(longest, max(12, part.width - 2 - figures - _GAP - max(LEAST_BAR, part.width // 4)))
+        start, bar = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
+        labels = apart([total.key for total in shown], names)
+        self._put_cells(part, 1, headings, widths, 2 + names, _MUTED)
+        top = max(map(self._size, self.totals)) or 1.0
+        for place, total in enumerate(shown):
+            row, style = 2 + place * step, self.style(total.key)
+            is_here = total.key == self.here
+            if is_here:
+                part.put(0, row, HERE, HERE_STYLE)
+            part.put(2, row, labels[place], HERE_STYLE if is_here else style)
+            self._put_cells(part, row, self._cells(total), widths, 2 + names, "")
+            part.put(start, row, lying_bar(self._size(total) / top, bar), style)
+        self._tell_rest(part, self.totals[len(shown) :])
+
+    @staticmethod
+    def _put_cells(
+        part: Part, row: int, cells: Sequence[str], widths: Sequence[int], x: int, style: str
+    ) -> None:
+        for cell, width in zip(cells, widths, strict=True):
+            x += _GAP + width
+            part.put(x - len(cell), row, cell, style)
+
+    def _tell_rest(self, part: Part, rest: Sequence[Total]) -> None:
+        if not rest:
+            return
+        layers = sum(total.layers for total in rest)
+        time = sum(total.latency_ms or 0.0 for total in rest)
+        words = f"and {len(rest)} more: {plural(layers, 'layer')}"
+        words += f", {format_ms(time) if self.is_timed else MISSING} ms" if self.is_timed else ""
+        hides_here = any(total.key == self.here for total in rest)
+        part.put(2, part.height - 1, shorten(words, part.width - 2), HERE_STYLE if hides_here else _MUTED)
+        if hides_here:
+            part.put(0, part.height - 1, HERE, HERE_STYLE)

@@ -1,0 +1,84 @@
+"""From the question what to export and where to, to the file and the sentence about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from trex_tui.engine.columns import Column
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.errors import TrexError
+from trex_tui.screens.export import ExportScreen, ExportTarget
+from trex_tui.screens.services import EngineServices
+from trex_tui.services.export import (
+    ExportFormat,
+    default_directory,
+    file_stem,
+    layers_as,
+    write_export,
+)
+from trex_tui.text import plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.app import TrexApp
+
+
+class Exporter:
+    """One export of the screen that is on top when it is made."""
+
+    def __init__(self, app: TrexApp) -> None:
+        self._app = app
+        self._screen = app.screen
+
+    def ask(self, text: str = "", remark: str = "") -> None:
+        """Ask where to and in which format; `text` and `remark` when that has failed before."""
+        forms = list(ExportFormat) if isinstance(self._screen, EngineServices) else [ExportFormat.SVG]
+        text = text or self._default_path(forms[0])
+        self._app.push_screen(ExportScreen(self._what(), forms, text, remark), self._export)
+
+    def _what(self) -> str:
+        if not isinstance(self._screen, EngineServices):
+            return "the screen"
+        layers, _ = self._screen.exported(ExportFormat.CSV)
+        marked = "marked " if self._screen.pane.marked_layers else ""
+        return plural(len(layers), f"{marked}layer")
+
+    def _default_path(self, form: ExportFormat) -> str:
+        if not isinstance(self._screen, EngineServices):
+            return str(default_directory([]) / f"engines.{form.value}")
+        engine = self._screen.engine
+        directory = default_directory(path.parent for path in engine.source.files.values())
+        return str(directory / f"{file_stem(engine.name)}.layers.{form.value}")
+
+    def _export(self, target: ExportTarget | None) -> None:
+        if target is None:
+            return
+        if target.form is ExportFormat.SVG or not isinstance(self._screen, EngineServices):
+            # The window that asked must be gone from the picture.
+            self._app.call_after_refresh(self._write_picture, target)
+            return
+        layers, columns = self._screen.exported(target.form)
+        work = partial(self._write_layers, target, self._screen.engine, layers, columns)
+        self._app.run_worker(work, thread=True, group="export")
+
+    def _write_picture(self, target: ExportTarget) -> None:
+        picture = self._app.export_screenshot(title=self._app.title)
+        self._write(target, picture, "the screen")
+
+    def _write_layers(
+        self, target: ExportTarget, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]
+    ) -> None:
+        """In a thread: it takes as long as there are cells."""
+        text = layers_as(target.form, engine, layers, columns)
+        words = f"{plural(len(layers), 'layer')}, {plural(len(columns), 'column')}"
+        self._app.call_from_thread(self._write, target, text, words)
+
+    def _write(self, target: ExportTarget, text: str, what: str) -> None:
+        try:
+            write_export(target.path, text)
+        except TrexError as error:
+            self.ask(str(target.path), str(error))
+            return
+        self._app.notify(printable(f"Exported {what} to {target.path}"), markup=False)

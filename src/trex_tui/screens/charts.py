@@ -1,0 +1,216 @@
+"""Charts of the run and of the layers, one at a time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from trex_tui.actions import Place
+from trex_tui.charts.catalogue import CHARTS, CHARTS_BY_ID
+from trex_tui.charts.figure import Chart, Palette, Subject, draw
+from trex_tui.charts.grid import Line
+from trex_tui.charts.scatter import AXES
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.pane import EnginePane
+from trex_tui.theme import kind_style, precision_style
+from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.chart import ChartList, ChartPicked, ChartResized, ChartView
+
+PALETTE = Palette(kind_style, precision_style)
+_MOST_KEPT = 16
+"""Drawn charts to go back to without drawing them again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """All that the looks of a chart depend on. Colours do not count: they are theme tokens until the terminal gets them."""
+
+    chart: str
+    axes: tuple[str, str]
+    width: int
+    height: int
+    selection: int
+    """Number of the filter's result."""
+    layer: int | None
+
+
+@dataclass
+class Drawn(Message):
+    """A chart is drawn."""
+
+    wanted: Wanted
+    lines: Sequence[Line]
+
+
+class ChartsPane(EnginePane):
+    """The list of charts, and one of them. Drawing takes a thread; the chart before stays until the next is there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings_in(Place.CHARTS),
+        Binding("j,down,pagedown,ctrl+d", "next_chart", show=False),
+        Binding("k,up,pageup,ctrl+u", "previous_chart", show=False),
+        Binding("g,home", "nth_chart(0)", show=False),
+        Binding("G,end", "nth_chart(-1)", show=False),
+        Binding("enter", "choose_chart", show=False),
+    ]
+
+    def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(engine, id=id)
+        self.chart: Chart = CHARTS[0]
+        self.axes = AXES[0]
+        self.view = ChartView(id="chart")
+        self.titles = ChartList([chart.title for chart in CHARTS], id="chart-list")
+        self._layers: Sequence[Layer] = engine.layers
+        self._is_filtered = False
+        self._selection = 0
+        self._layer: Layer | None = None
+        self._drawn: OrderedDict[Wanted, Sequence[Line]] = OrderedDict()
+        self._shown: Wanted | None = None
+        self._is_drawing = False
+
+    def compose(self) -> ComposeResult:
+        """List, chart."""
+        yield self.titles
+        yield self.view
+
+    # Filter and current layer
+
+    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+        """Draw the chart of these layers."""
+        self._layers, self._is_filtered = layers, is_filtered
+        self._selection += 1
+        self._renew()
+
+    def show_layer(self, layer: Layer | None) -> None:
+        """Mark the layer."""
+        self._layer = layer
+        self._renew()
+
+    @property
+    def cursor_layer(self) -> Layer | None:
+        """The layer that the charts mark: it was chosen elsewhere."""
+        return self._layer
+
+    @property
+    def main_part(self) -> ChartView:
+        """The chart."""
+        return self.view
+
+    def view_state(self) -> object:
+        """Which chart, along which axes."""
+        return self.chart.id, self.axes, self.has_class("-only-chart")
+
+    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - charts are the same for every engine
+        """The same chart again."""
+        chart, self.axes, is_alone = cast("tuple[str, tuple[str, str], bool]", state)
+        self.set_class(is_alone, "-only-chart")
+        self._show_chart(CHARTS_BY_ID[chart])
+
+    # Drawing
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether what is on screen is what is wanted."""
+        return self._shown is not None and self._shown == self._wanted()
+
+    def _wanted(self) -> Wanted | None:
+        size = self.view.content_size
+        if size.width < 1 or size.height < 1:
+            return None
+        axes = self.axes if self.chart.has_axes else AXES[0]
+        layer = None if self._layer is None else self._layer.index
+        return Wanted(self.chart.id, axes, size.width, size.height, self._selection, layer)
+
+    def _renew(self) -> None:
+        """Show the wanted chart at once if it was drawn before; else draw it, unless a thread is busy: then afterwards."""
+        wanted = self._wanted()
+        if wanted is None or wanted == self._shown or not self.is_mounted:
+            return
+        if wanted in self._drawn:
+            self._drawn.move_to_end(wanted)
+            self._show(wanted)
+        elif not self._is_drawing:
+            self._is_drawing = True
+            subject = Subject(self.engine, self._layers, PALETTE, self._is_filtered, self._layer, wanted.axes)
+            self.run_worker(partial(self._draw, wanted, self.chart, subject), thread=True)
+
+    def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
+        self.post_message(Drawn(wanted, draw(chart, subject, wanted.width, wanted.height)))
+
+    @on(Drawn)
+    def _take(self, event: Drawn) -> None:
+        event.stop()
+        self._is_drawing = False
+        self._drawn[event.wanted] = event.lines
+        if len(self._drawn) > _MOST_KEPT:
+            self._drawn.popitem(last=False)
+        self._renew()
+
+    def _show(self, wanted: Wanted) -> None:
+        self._shown = wanted
+        self.view.show(self._drawn[wanted])
+
+    @on(ChartResized)
+    def _resized(self, event: ChartResized) -> None:
+        event.stop()
+        self._renew()
+
+    # Actions
+
+    def _show_chart(self, chart: Chart) -> None:
+        self.chart = chart
+        self.titles.mark(CHARTS.index(chart))
+        self._renew()
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Axes can be turned where there are some to turn."""
+        if action == "turn_axes":
+            return self.chart.has_axes
+        return super().check_action(action, parameters)
+
+    def action_next_chart(self) -> None:
+        """Show the next chart; the first after the last."""
+        self._show_chart(CHARTS[(CHARTS.index(self.chart) + 1) % len(CHARTS)])
+
+    def action_previous_chart(self) -> None:
+        """Show the chart before; the last before the first."""
+        self._show_chart(CHARTS[CHARTS.index(self.chart) - 1])
+
+    def action_nth_chart(self, place: int) -> None:
+        """Show the first or the last chart."""
+        self._show_chart(CHARTS[place])
+
+    def action_choose_chart(self) -> None:
+        """Offer all charts by what they answer."""
+        width = max(len(chart.title) for chart in CHARTS)
+        options = {chart.id: f"{chart.title:<{width}}  {chart.help}" for chart in CHARTS}
+        self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self._chosen)
+
+    def _chosen(self, chart: str | None) -> None:
+        if chart is not None:
+            self._show_chart(CHARTS_BY_ID[chart])
+
+    @on(ChartPicked)
+    def _picked(self, event: ChartPicked) -> None:
+        event.stop()
+        self._show_chart(CHARTS[event.place])
+
+    def action_turn_axes(self) -> None:
+        """Show the next two of M, N and K against each other."""
+        self.axes = AXES[(AXES.index(self.axes) + 1) % len(AXES)]
+        self._renew()
+
+    def action_zoom(self) -> None:
+        """Give the whole room to the chart, or show the list again."""
+        self.toggle_class("-only-chart")

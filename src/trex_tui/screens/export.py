@@ -1,0 +1,82 @@
+"""Export what is on screen: in which format, and to which file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual import on
+from textual.widgets import Input
+
+from trex_tui.errors import TrexError
+from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.prompt import PromptScreen
+from trex_tui.services.export import ExportFormat, format_of, target_of, with_ending
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTarget:
+    """Where to, and as what."""
+
+    path: Path
+    form: ExportFormat
+
+
+class ExportScreen(PromptScreen[ExportTarget]):
+    """Asks for path and format, and before it overwrites.
+
+    Args:
+        what: What is exported: `9 layers`.
+        forms: The formats there are.
+        text: The path to begin with.
+        remark: What went wrong before.
+    """
+
+    hint = "↑ ↓ format · Enter exports · Esc closes"
+
+    def __init__(self, what: str, forms: Sequence[ExportFormat], text: str, remark: str = "") -> None:
+        super().__init__(text, remark)
+        self.title_text = f"Export {what}"
+        self._forms = list(forms)
+        self._form = format_of(text) or self._forms[0]
+
+    def on_mount(self) -> None:
+        """Offer the formats."""
+        super().on_mount()
+        self.offer([form.in_words for form in self._forms], self._forms.index(self._form))
+        self.line.cursor_position = len(self.line.value)
+
+    def chosen(self, place: int) -> None:
+        """The ending follows the format."""
+        self._form = self._forms[place]
+        self.line.value = with_ending(self.line.value, self._form)
+        self.line.cursor_position = len(self.line.value)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        """The format follows the ending."""
+        form = format_of(event.value)
+        if form in self._forms and form is not self._form:
+            self._form = form
+            self.choices.highlighted = self._forms.index(form)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        try:
+            path = target_of(event.value, f"export.{self._form.value}")
+        except TrexError as error:
+            self.say(str(error))
+            return
+        target = ExportTarget(path, self._form)
+        if not path.exists():
+            self.dismiss(target)
+            return
+        answers = {"keep": "keep the file that is there", "overwrite": "overwrite it"}
+        question = ChooseScreen(f"{path.name} exists", answers, "keep")
+
+        def answered(answer: str | None) -> None:
+            if answer == "overwrite":
+                self.dismiss(target)
+
+        self.app.push_screen(question, answered)

@@ -1,0 +1,306 @@
+"""Where the memory goes: weights and activations by layer and by kind, and what is live when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from rich.cells import cell_len
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+
+from trex_tui.actions import Place
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
+from trex_tui.engine.columns import Column as EngineColumn
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.reports.memory import (
+    MOST_TENSORS,
+    LiveWords,
+    MemoryFigures,
+    here_words,
+    live_here,
+    live_words,
+    memory_figures,
+    peak_words,
+    unknown_sentences,
+    weights_sentence,
+)
+from trex_tui.screens.choose import choose_sort
+from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.text import format_bytes, format_count, plural, printable
+from trex_tui.widgets.bars import Bar, BarTable, bar_lines
+from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.facts import FittedLines, fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.memory_columns import main_column, memory_columns
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.shares import kind_style_of
+from trex_tui.widgets.strip_chart import StripChart, StripClicked
+from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
+from trex_tui.widgets.table_layout import fit
+from trex_tui.widgets.wrapped_lines import TextLine
+
+_SIZE, _SPAN, _GAP = 9, 9, 2
+"""Cells for a size, for the layers that a tensor lives from and to, and between."""
+
+
+@dataclass
+class Computed(Message):
+    """What takes a computation is there."""
+
+    figures: MemoryFigures
+
+
+class MemoryPane(EnginePane):
+    """Live activations along the execution, the layers as a table, and totals and live tensors as text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.MEMORY)
+
+    def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(engine, id=id)
+        self.figures: MemoryFigures | None = None
+        self._layers: Sequence[Layer] = engine.layers
+        self._is_filtered = False
+        self._is_filled = False
+        self._totals: list[MemoryTotal] | None = None
+        self.strip = StripChart(id="memory-strip")
+        self.table: VirtualTable[Layer] = VirtualTable(
+            memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
+        )
+        self.words = TextScroll(id="memory-words")
+        self._lines = FittedLines(self._make_lines, id="memory-lines")
+
+    def compose(self) -> ComposeResult:
+        """Chart, table, words."""
+        yield self.strip
+        with Container(id="memory-parts"):
+            yield self.table
+            with self.words:
+                yield self._lines
+
+    def _fill(self) -> None:
+        """Look at the layers when somebody first looks at them: an engine must open without waiting for that."""
+        if self._is_filled:
+            return
+        self._is_filled = True
+        self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
+        self.table.sort_by(main_column(self.engine))
+        self.strip.show((), "…", None)
+        self.run_worker(self._compute, thread=True, exclusive=True)
+
+    def _compute(self) -> None:
+        self.post_message(Computed(memory_figures(self.engine)))
+
+    @on(Computed)
+    def _computed(self, event: Computed) -> None:
+        event.stop()
+        self.figures = event.figures
+        activations = event.figures.activations
+        values = activations.live_bytes if activations.peak_bytes is not None else ()
+        self.strip.show(values, peak_words(self.engine, activations), activations.peak_index)
+        self._tell_layer()
+
+    # Filter and current layer
+
+    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+        """Show these layers and their totals; what is live depends on all layers."""
+        self._fill()
+        self._layers, self._is_filtered, self._totals = layers, is_filtered, None
+        self.table.set_visible([layer.index for layer in layers] if is_filtered else None)
+        self._lines.renew()
+
+    def show_layer(self, layer: Layer | None) -> None:
+        """Put the cursor on the layer."""
+        self._fill()
+        if layer is not None and self.table.cursor_item is not layer:
+            self.table.move_to(layer)
+        self._tell_layer()
+
+    @property
+    def cursor_layer(self) -> Layer | None:
+        """The layer under the cursor."""
+        return self.table.cursor_item
+
+    @property
+    def main_part(self) -> VirtualTable[Layer]:
+        """The table; it comes back if the words had all the room."""
+        self.remove_class("-only-words")
+        return self.table
+
+    @property
+    def explained_column(self) -> EngineColumn | None:
+        """The column that the arrow keys chose, else the one sorted by."""
+        sorted_by = self.table.sort_keys[0].column if self.table.sort_keys else None
+        return ALL_COLUMNS_BY_NAME.get(self.table.current_column or sorted_by or "")
+
+    @property
+    def shown_table(self) -> tuple[list[Layer], list[EngineColumn]]:
+        """The rows of the table, with those of its columns that the frame has."""
+        known = (ALL_COLUMNS_BY_NAME.get(column.key) for column in self.table.columns)
+        return self.table.shown_rows, [column for column in known if column is not None]
+
+    def view_state(self) -> object:
+        """The order."""
+        return (self.table.sort_keys, self.table.current_column) if self._is_filled else None
+
+    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - the order is of no engine
+        """The order again."""
+        keys, column = cast("tuple[tuple[SortKey, ...], str | None]", state)
+        self._fill()
+        self.table.set_sort(keys)
+        self.table.current_column = column
+
+    def _tell_layer(self) -> None:
+        layer = self.cursor_layer
+        if self.figures is not None and layer is not None:
+            self.strip.mark(layer.index, here_words(self.figures.activations, layer.index))
+        else:
+            self.strip.mark(None, "")
+        self._lines.renew()
+
+    @on(RowHighlighted)
+    def _highlighted(self, event: RowHighlighted[Layer]) -> None:
+        event.stop()
+        self._tell_layer()
+        if self.display and self.cursor_layer is not None:
+            self.post_message(LayerChosen(self.cursor_layer))
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected[Layer]) -> None:
+        event.stop()
+        self.post_message(LayerOpened(event.item))
+
+    @on(StripClicked)
+    def _strip_clicked(self, event: StripClicked) -> None:
+        event.stop()
+        self.table.move_to(self.engine.layers[event.index])
+
+    # Actions
+
+    def action_choose_sort(self) -> None:
+        """Offer the columns; the choice sorts, choosing the sorted one again reverses."""
+        choose_sort(self.table)
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.table.reverse_sort()
+
+    def action_go_to_peak(self) -> None:
+        """Stand on the layer at which most memory is live."""
+        peak = self.figures.activations.peak_index if self.figures else None
+        if peak is not None and not self.table.move_to(self.engine.layers[peak]):
+            self.notify(f"The filter hides layer {peak}, at which most memory is live.", markup=False)
+
+    def action_zoom(self) -> None:
+        """Give the whole room to the part that has the keyboard, or take it back."""
+        if self.has_class("-only-table") or self.has_class("-only-words"):
+            self.remove_class("-only-table", "-only-words")
+        else:
+            self.add_class("-only-words" if self.screen.focused is self.words else "-only-table")
+
+    # Lines
+
+    def _make_lines(self, width: int) -> list[TextLine]:
+        return sections(
+            self._live_section(width),
+            self._peak_section(width),
+            *self._total_sections(width),
+            [sentence_line(one, "$warning") for one in self._unknown()],
+        )
+
+    def _unknown(self) -> list[str]:
+        return unknown_sentences(self.engine, self.figures.activations if self.figures else None)
+
+    def _live_section(self, width: int) -> list[TextLine]:
+        layer = self.cursor_layer
+        if layer is None or self.figures is None or self.figures.activations.peak_bytes is None:
+            return []
+        if layer.index == self.figures.activations.peak_index:
+            return []
+        alive = live_here(self.figures, layer.index)
+        title = f"Live at layer {layer.index}: {plural(len(alive), 'tensor')}"
+        return [heading_line(title), *self._tensor_lines(alive, width)]
+
+    def _peak_section(self, width: int) -> list[TextLine]:
+        if self.figures is None or self.figures.activations.peak_bytes is None:
+            return []
+        peak = self.figures.activations
+        title = f"Live at the peak, layer {peak.peak_index}: {plural(len(peak.live_at_peak), 'tensor')}"
+        return [heading_line(title), *self._tensor_lines(peak.live_at_peak, width)]
+
+    def _tensor_lines(self, values: Sequence[LiveTensor], width: int) -> list[TextLine]:
+        if not values:
+            return [sentence_line("Nothing but inputs and outputs of the network, and weights.", "$muted")]
+        lines = _live_lines(live_words(self.engine, values[:MOST_TENSORS]), width)
+        if len(values) > MOST_TENSORS:
+            rest = values[MOST_TENSORS:]
+            size = sum(value.allocated_bytes or 0 for value in rest)
+            lines.append(sentence_line(f"and {len(rest)} smaller ones, {format_bytes(size)}", "$muted"))
+        return lines
+
+    def _total_sections(self, width: int) -> list[list[TextLine]]:
+        if not self.engine.has_graph or self.engine.names_only or not self._is_filled:
+            return []
+        if self._totals is None:
+            self._totals = memory_by_kind(self._layers)
+        which = f"Of the {plural(len(self._layers), 'layer')} that match the filter"
+        facts = [("All weights", weights_sentence(self.engine, self._layers))]
+        first = [*([sentence_line(which, "$warning")] if self._is_filtered else []), *fact_lines(facts)]
+        tables = bar_lines(_total_tables(self._totals), width)
+        return [first, *([TextLine(line) for line in lines] for lines in tables)]
+
+
+def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
+    """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
+    types = [printable(one.type) for one in values]
+    widest = max(cell_len("shape and type"), *map(cell_len, types))
+    room = width - _SIZE - _SPAN - widest - 3 * _GAP
+    is_beside = room >= max(cell_len(printable(one.name)) for one in values)
+    gap = " " * _GAP
+    head = f"{'bytes':>{_SIZE}}{gap}{'layers':<{_SPAN}}{gap}{'shape and type':<{widest}}{gap}"
+    lines = [TextLine(Content.styled(head + ("name" if is_beside else ""), "$muted"))]
+    for one, type_words in zip(values, types, strict=True):
+        figures = f"{one.size:>{_SIZE}}{gap}{one.span:<{_SPAN}}{gap}"
+        if is_beside:
+            name = printable(one.name)
+            lines.append(TextLine(Content.assemble(figures, fit(type_words, widest), gap, (name, "$muted"))))
+        else:
+            name = fit(one.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
+            lines.append(TextLine(Content(figures + type_words), _SIZE + _SPAN + 2 * _GAP))
+            lines.append(TextLine(Content.assemble(" " * (_SIZE + _GAP), (name, "$muted"))))
+    return lines
+
+
+def _total_tables(totals: Sequence[MemoryTotal]) -> list[BarTable]:
+    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> BarTable:
+        ordered = sorted(sizes, key=lambda one: -one[1])
+        top = max((size for _, size, _ in ordered), default=0)
+        bars = [
+            Bar(
+                total.key,
+                (format_count(total.layers), _size_words(size, unknown, total.layers)),
+                size / top if top else None,
+                kind_style_of(total.key),
+            )
+            for total, size, unknown in ordered
+            if size or unknown
+        ]
+        return BarTable(title, ("n", "bytes"), tuple(bars))
+
+    tables = (
+        table("Weights", [(one, one.weights_bytes, one.weights_unknown) for one in totals]),
+        table("Touched", [(one, one.footprint_bytes, one.footprint_unknown) for one in totals]),
+    )
+    return [one for one in tables if one.bars]
+
+
+def _size_words(size: int, unknown: int, layers: int) -> str:
+    if unknown == layers:
+        return "unknown"
+    return f"≥ {format_bytes(size)}" if unknown else format_bytes(size)

@@ -1,0 +1,101 @@
+"""Open another engine: type a path, or choose one opened lately."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on, work
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from trex_tui.errors import TrexError
+from trex_tui.screens.prompt import PromptScreen
+from trex_tui.services.completion import common_beginning, completions, typed_path
+
+
+@dataclass
+class Completed(Message):
+    """What a typed text may become."""
+
+    text: str
+    paths: list[str]
+
+
+class OpenScreen(PromptScreen[str]):
+    """The result is a path, as it is to be opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", priority=True)]
+
+    title_text = "Open"
+    hint = "Tab completes · ↑ ↓ choose · Enter opens · Esc closes"
+    placeholder = "directory or file; below: opened lately"
+
+    def __init__(self, recent: Sequence[str] = (), text: str = "", remark: str = "") -> None:
+        super().__init__(text, remark)
+        self._recent = list(recent)
+        self._offered: list[str] = []
+        self._filled_in = ""
+        """What the list put into the line: that is no reason for another list."""
+        self._followed = ""
+        """What the list is about."""
+
+    def on_mount(self) -> None:
+        """Offer what was opened lately."""
+        super().on_mount()
+        self._follow(self.line.value)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        if event.value not in (self._filled_in, self._followed):
+            self.say("")
+            self._follow(event.value)
+
+    def _follow(self, text: str) -> None:
+        self._filled_in, self._followed = "", text
+        if text.strip():
+            self._complete(text)
+        else:
+            self._show(self._recent)
+
+    @work(thread=True, exclusive=True)
+    def _complete(self, text: str) -> None:
+        paths = completions(text)
+        if not get_current_worker().is_cancelled:
+            self.post_message(Completed(text, paths))
+
+    @on(Completed)
+    def _completed(self, event: Completed) -> None:
+        if event.text == self.line.value:
+            self._show(event.paths)
+
+    def _show(self, paths: list[str]) -> None:
+        self._offered = paths
+        self.offer(paths)
+
+    def chosen(self, place: int) -> None:
+        """Put the choice into the line."""
+        self._fill_in(self._offered[place])
+
+    def _fill_in(self, text: str) -> None:
+        self._filled_in = text
+        self.line.value = text
+        self.line.cursor_position = len(text)
+
+    def action_complete(self) -> None:
+        """Type what all that is offered has in common; go into the directory that the line names."""
+        text = self.line.value
+        if not text.strip():
+            return
+        self._fill_in(common_beginning(completions(text), text))
+        self._follow(self.line.value)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        try:
+            self.dismiss(typed_path(event.value))
+        except TrexError as error:
+            self.say(str(error))

@@ -1,0 +1,258 @@
+"""What an engine is and where its time goes, at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from trex_tui.actions import Place
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.totals import hottest
+from trex_tui.engine.columns import Column as EngineColumn
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.reports.overview import (
+    NO_PROFILE,
+    NO_RUN,
+    Analysis,
+    analyse,
+    bound_sentences,
+    engine_facts,
+    gap_sentences,
+    memory_facts,
+    performance_table,
+    run_facts,
+    throughput_facts,
+    work_facts,
+)
+from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.text import plural
+from trex_tui.widgets.bars import BarTable, bar_lines
+from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.columns import latency_columns
+from trex_tui.widgets.facts import (
+    FittedLines,
+    fact_lines,
+    heading_line,
+    sections,
+    sentence_line,
+)
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.shares import computed_share_tables, share_tables
+from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table_layout import fit
+from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.wrapped_lines import TextLine
+
+MOST_HOT = 10
+"""Layers in the list of the hottest."""
+_HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
+_STATISTIC, _FIGURE = 6, 8
+"""Cells for the name of a statistic and, with the gap before it, for a figure."""
+
+
+@dataclass
+class Analysed(Message):
+    """What takes a computation is there."""
+
+    analysis: Analysis
+
+
+class OverviewPane(EnginePane):
+    """Facts and shares, to scroll in, above the hottest layers."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.OVERVIEW)
+
+    def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(engine, id=id)
+        self.analysis: Analysis | None = None
+        self._layers: Sequence[Layer] = engine.layers
+        self._hot: Sequence[Layer] = ()
+        self._extra: Layer | None = None
+        """The current layer where it is none of the hottest: it stands below them."""
+        self._is_filtered = False
+        self._tables: list[BarTable] | None = None
+        self.hot_table: VirtualTable[Layer] = VirtualTable(
+            _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
+        )
+        self.facts = TextScroll(id="overview-facts")
+
+    def compose(self) -> ComposeResult:
+        """Performance and engine, shares, hottest layers."""
+        with self.facts, Container(id="overview-columns"):
+            with Container(id="overview-words"):
+                yield FittedLines(self._performance_lines, id="overview-performance")
+                yield FittedLines(self._engine_lines, id="overview-engine")
+            yield FittedLines(self._share_lines, id="overview-shares")
+        yield self.hot_table
+
+    def on_mount(self) -> None:
+        """Show what is at hand; compute the rest when the first frame is out."""
+        self.set_class(not self.engine.has_profile, "-no-list")
+        self._show_hot(None)
+        self.call_after_refresh(self.run_worker, self._analyse, thread=True, exclusive=True)
+
+    def _analyse(self) -> None:
+        self.post_message(Analysed(analyse(self.engine)))
+
+    @on(Analysed)
+    def _analysed(self, event: Analysed) -> None:
+        event.stop()
+        self.analysis = event.analysis
+        self._renew()
+
+    def _renew(self) -> None:
+        self._tables = None
+        for lines in self.query(FittedLines):
+            lines.renew()
+
+    # Filter and current layer
+
+    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+        """Show the shares of these layers, and the hottest of them."""
+        self._layers, self._is_filtered = layers, is_filtered
+        self._show_hot(None)
+        self._renew()
+
+    def show_layer(self, layer: Layer | None) -> None:
+        """Stand on the layer; it joins the list if it is none of the hottest."""
+        if layer is None:
+            return
+        is_shown = any(one is layer for one in self._layers)
+        extra = layer if is_shown and not any(one is layer for one in self._hot) else None
+        if extra is not self._extra:
+            self._show_hot(extra)
+        if self.hot_table.cursor_item is not layer:
+            self.hot_table.move_to(layer)
+
+    def _show_hot(self, extra: Layer | None) -> None:
+        if not self.engine.has_profile:
+            return
+        self._hot, self._extra = hottest(self._layers, MOST_HOT), extra
+        rows = [*self._hot, *([extra] if extra is not None else [])]
+        self.hot_table.set_columns(_hot_columns(self.engine, self._hot_title()))
+        self.hot_table.set_rows(rows, keep=lambda layer: layer.index)
+        self.hot_table.styles.height = len(rows) + 1 if rows else 2
+
+    def _hot_title(self) -> str:
+        has_extra = self._extra is not None
+        if self._is_filtered:
+            return f"Hottest of {len(self._layers)}" + (", and current" if has_extra else " that match")
+        return "Hottest and current layer" if has_extra else "Hottest layers"
+
+    @property
+    def cursor_layer(self) -> Layer | None:
+        """The layer under the cursor of the list."""
+        return self.hot_table.cursor_item
+
+    @property
+    def main_part(self) -> Widget:
+        """The list; without a profile there is none, and the keyboard belongs to the facts."""
+        self.remove_class("-only-facts")
+        return self.hot_table if self.engine.has_profile else self.facts
+
+    @property
+    def explained_column(self) -> EngineColumn | None:
+        """The column that the arrow keys chose."""
+        return ALL_COLUMNS_BY_NAME.get(self.hot_table.current_column or "")
+
+    @on(RowHighlighted)
+    def _highlighted(self, event: RowHighlighted[Layer]) -> None:
+        event.stop()
+        if self.display and self.cursor_layer is not None:
+            self.post_message(LayerChosen(self.cursor_layer))
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected[Layer]) -> None:
+        event.stop()
+        self.post_message(LayerOpened(event.item))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Where there is no list, the facts have the whole room anyway."""
+        return self.engine.has_profile if action == "zoom" else super().check_action(action, parameters)
+
+    def action_zoom(self) -> None:
+        """Give the whole room to the facts, or take it back."""
+        if self.has_class("-only-facts"):
+            self.screen.set_focus(self.main_part)
+        else:
+            self.add_class("-only-facts")
+            self.screen.set_focus(self.facts)
+
+    # Lines
+
+    def _performance_lines(self, width: int) -> list[TextLine]:
+        gap = gap_sentences(self.engine, self.analysis)
+        return sections(
+            [heading_line("Performance"), *self._run_lines(width)],
+            [heading_line("Layers against end to end"), *map(sentence_line, gap)] if gap else [],
+        )
+
+    def _run_lines(self, width: int) -> Iterable[TextLine]:
+        if self.analysis is None:
+            return [sentence_line("…", "$muted")]
+        statistics = self.analysis.statistics
+        if statistics is None:
+            return [sentence_line(NO_RUN)]
+        series = max(1, (width - _STATISTIC) // _FIGURE)
+        rows, others = performance_table(statistics, series)
+        return [
+            *fact_lines(throughput_facts(statistics)),
+            *_table_lines(rows),
+            *fact_lines([*others, *run_facts(self.analysis)]),
+        ]
+
+    def _engine_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - facts wrap by themselves
+        return sections(
+            [heading_line("Engine"), *fact_lines(engine_facts(self.engine))],
+            [heading_line("Memory"), *fact_lines(memory_facts(self.engine, self.analysis))],
+            [heading_line("Work"), *fact_lines(work_facts(self.engine, self.analysis))],
+        )
+
+    def _share_lines(self, width: int) -> list[TextLine]:
+        return sections(*self._share_sections(width))
+
+    def _share_sections(self, width: int) -> Iterator[Sequence[TextLine]]:
+        if self._is_filtered:
+            words = (
+                f"Of the {plural(len(self._layers), 'layer')} that match the filter" if self._layers else ""
+            )
+            yield [sentence_line(words or "No layer matches the filter.", "$warning")]
+        if not self.engine.has_profile:
+            yield [sentence_line(NO_PROFILE, "$warning")]
+        for table, lines in zip(self._share_tables(), bar_lines(self._share_tables(), width), strict=True):
+            yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in table.notes)]
+        if self.analysis is None and self._layers:
+            yield [heading_line("Bound by"), sentence_line("…", "$muted")]
+
+    def _share_tables(self) -> list[BarTable]:
+        if self._tables is None:
+            self._tables = share_tables(self.engine, self._layers) if self._layers else []
+            if self._layers and self.analysis is not None:
+                notes = bound_sentences(self.analysis)
+                self._tables += computed_share_tables(self.engine, self._layers, notes)
+        return self._tables
+
+
+def _hot_columns(engine: Engine, title: str) -> list[Column[Layer]]:
+    columns = {column.key: column for column in latency_columns(engine)}
+    columns["name"] = replace(columns["name"], title=title)
+    return [columns[name] for name in _HOT_COLUMNS]
+
+
+def _table_lines(rows: Sequence[tuple[str, ...]]) -> list[TextLine]:
+    lines = []
+    for number, (name, *cells) in enumerate(rows):
+        figures = "".join(fit(cell, _FIGURE, right=True) for cell in cells)
+        style = "" if number else "$muted"
+        lines.append(TextLine(Content.assemble((fit(name, _STATISTIC), "$muted"), (figures, style))))
+    return lines

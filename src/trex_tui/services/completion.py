@@ -1,0 +1,65 @@
+"""Completing a path that a person types."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trex_tui.errors import TrexError
+
+MOST_MATCHES = 200
+
+
+def completions(text: str, most: int = MOST_MATCHES) -> list[str]:
+    """What a typed path may become: directories, with a separator behind, then files; hidden ones when asked for.
+
+    The beginning stays as it was typed: `~` is not replaced, a relative path stays relative.
+    """
+    head, tail = os.path.split(text)
+    directory = Path(_expanded(head) or ".")
+    wanted = tail.casefold()
+    folders: list[str] = []
+    files: list[str] = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if not entry.name.casefold().startswith(wanted) or (
+                    entry.name.startswith(".") and not tail.startswith(".")
+                ):
+                    continue
+                (folders if _is_directory(entry) else files).append(entry.name)
+    except (OSError, ValueError):
+        return []
+    names = [f"{name}{os.sep}" for name in sorted(folders)] + sorted(files)
+    return [os.path.join(head, name) for name in names[:most]]  # noqa: PTH118 - `~` and `.` stay as typed
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def common_beginning(candidates: list[str], typed: str) -> str:
+    """What Tab makes of the text: as far as all candidates agree, never less than was typed."""
+    beginning = os.path.commonprefix(candidates)  # noqa: RUF071 - names half typed
+    return beginning if len(beginning) > len(typed) else typed
+
+
+def typed_path(text: str) -> str:
+    """The path that a person means: blanks around it dropped, `~` expanded.
+
+    Raises:
+        TrexError: Nothing was typed, or it is no path.
+    """
+    path = _expanded(text.strip())
+    if not path:
+        raise TrexError("type a path")
+    if "\0" in path:
+        raise TrexError("a path has no NUL in it")
+    return path
+
+
+def _expanded(text: str) -> str:
+    return os.path.expanduser(text)  # noqa: PTH111 - an unknown user is no error here

@@ -1,0 +1,109 @@
+"""What is on screen, as a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from pathlib import Path
+
+from trex_tui.engine.columns import Column
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.errors import TrexError
+from trex_tui.reports.layers import layers_csv, layers_document, layers_markdown
+from trex_tui.services.completion import typed_path
+from trex_tui.services.places import reason, write_atomically
+
+_MOST_NAME = 80
+
+
+class ExportFormat(str, Enum):
+    """The values are the endings of the files."""
+
+    CSV = "csv"
+    JSON = "json"
+    MARKDOWN = "md"
+    SVG = "svg"
+
+    @property
+    def in_words(self) -> str:
+        """What a person chooses."""
+        return {
+            ExportFormat.CSV: "CSV, for a spreadsheet",
+            ExportFormat.JSON: "JSON, as `layers --format json`",
+            ExportFormat.MARKDOWN: "Markdown, a table",
+            ExportFormat.SVG: "SVG, a picture of the screen",
+        }[self]
+
+
+def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
+    """The layers in a text format."""
+    if form is ExportFormat.JSON:
+        return json.dumps(layers_document(engine, layers, columns), indent=2, allow_nan=False) + "\n"
+    if form is ExportFormat.CSV:
+        return layers_csv(engine, layers, columns)
+    if form is ExportFormat.MARKDOWN:
+        return layers_markdown(engine, layers, columns)
+    raise ValueError(f"{form} is no text")
+
+
+def file_stem(name: str) -> str:
+    """A name that every file system takes, out of that of an engine."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:_MOST_NAME] or "engine"
+
+
+def default_directory(artifacts: Iterable[Path]) -> Path:
+    """The current directory; the home directory, then that for temporary files, where the current one has the artifacts."""
+    taken = {os.path.realpath(path) for path in artifacts}
+    for directory in (Path(), Path(os.path.expanduser("~"))):  # noqa: PTH111 - no home is no error here
+        if os.path.realpath(directory) not in taken and directory.is_dir():
+            return directory
+    return Path(tempfile.gettempdir())
+
+
+def with_ending(text: str, form: ExportFormat) -> str:
+    """A typed path with the ending of another format, if it has that of one."""
+    stem, dot, ending = text.rpartition(".")
+    known = {one.value for one in ExportFormat}
+    return f"{stem}.{form.value}" if dot and ending in known else text
+
+
+def format_of(text: str) -> ExportFormat | None:
+    """The format that the ending of a typed path names."""
+    ending = text.strip().rpartition(".")[2].lower()
+    return next((one for one in ExportFormat if one.value == ending), None)
+
+
+def target_of(text: str, name: str) -> Path:
+    """The file that a person means: `name` in it where it is a directory.
+
+    Raises:
+        TrexError: It cannot be a file; the message says why.
+    """
+    path = Path(typed_path(text))
+    try:
+        if path.is_dir() or text.rstrip().endswith(("/", os.sep)):
+            path = path / name
+        if path.exists() and not path.is_file():
+            raise TrexError(f"{path} is no regular file")
+        if not path.parent.is_dir():
+            raise TrexError(f"there is no directory {path.parent}")
+    except OSError as error:
+        raise TrexError(f"{path}: {reason(error)}") from error
+    return path
+
+
+def write_export(path: Path, text: str) -> None:
+    """Write the file, whole or not at all.
+
+    Raises:
+        TrexError: It cannot be written; the message says why.
+    """
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise TrexError(f"{path} cannot be written: {reason(error)}") from error

@@ -1,0 +1,76 @@
+"""What became of an engine whose files were read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trex_tui.artifacts import Discovery
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.errors import ArtifactError
+from trex_tui.text import format_ms, plural
+
+
+def same_set(found: Discovery, engine: Engine) -> ArtifactSet:
+    """The set that an engine came from, among those that are there now.
+
+    Raises:
+        ArtifactError: It is gone.
+    """
+    old = set(engine.source.files.values())
+    for one in found.sets:
+        if one.name == engine.name and one.directory == engine.source.directory:
+            return one
+    shared = [one for one in found.sets if old & set(one.files.values())]
+    if not shared:
+        raise ArtifactError(engine.source.directory, f"the files of {engine.name} are gone")
+    return max(shared, key=lambda one: len(old & set(one.files.values())))
+
+
+def layer_keys(layers: Sequence[Layer]) -> list[tuple[str, int]]:
+    """What identifies a layer across a reload: its name, and which of those of this name it is."""
+    seen: dict[str, int] = {}
+    keys = []
+    for layer in layers:
+        seen[layer.name] = seen.get(layer.name, -1) + 1
+        keys.append((layer.name, seen[layer.name]))
+    return keys
+
+
+def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None:
+    """The layer of the new engine that `layer` of the old one was; None if it is gone."""
+    if layer is None:
+        return None
+    key = layer_keys(old.layers)[layer.index]
+    keys = layer_keys(new.layers)
+    return new.layers[keys.index(key)] if key in keys else None
+
+
+def changes(old: Engine, new: Engine) -> str:
+    """What changed, in a sentence."""
+    parts = []
+    before, after = set(old.source.files.values()), set(new.source.files.values())
+    parts += [f"{_names(after - before)} came"] if after - before else []
+    parts += [f"{_names(before - after)} went"] if before - after else []
+    if len(old.layers) != len(new.layers):
+        parts.append(f"{plural(len(old.layers), 'layer')} → {len(new.layers)}")
+    elif [layer.name for layer in old.layers] != [layer.name for layer in new.layers]:
+        parts.append("other layers")
+    if old.latency_sum_ms != new.latency_sum_ms:
+        parts.append(f"layers {format_ms(old.latency_sum_ms)} → {format_ms(new.latency_sum_ms)} ms")
+    if len(old.diagnostics) != len(new.diagnostics):
+        parts.append(f"{plural(len(old.diagnostics), 'note')} → {len(new.diagnostics)}")
+    if not parts and (old.layers, old.bindings, old.metadata, old.timing) != (
+        new.layers,
+        new.bindings,
+        new.metadata,
+        new.timing,
+    ):
+        parts.append("some values changed")
+    return f"Read again: {', '.join(parts) or 'nothing changed'}."
+
+
+def _names(paths: set[Path]) -> str:
+    return ", ".join(sorted(path.name for path in paths))

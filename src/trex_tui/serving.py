@@ -1,0 +1,91 @@
+"""The explorer in a browser: textual-serve starts one for each that connects."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trex_tui.errors import TrexError
+
+MOST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where to listen, and how to open what is served."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    optimization_profile: int | None = None
+    peaks: tuple[str, ...] = ()
+    ascii: bool = False
+
+
+def command_of(paths: Sequence[str], options: Options) -> list[str]:
+    """The arguments of the program that each browser gets; a path that begins with `-` stays a path."""
+    arguments = [sys.executable, "-m", "trex_tui", "open"]
+    if options.optimization_profile is not None:
+        arguments += ["--optimization-profile", str(options.optimization_profile)]
+    arguments += [f"--peak={peak}" for peak in options.peaks]
+    arguments += ["--ascii"] if options.ascii else []
+    return [*arguments, "--", *paths]
+
+
+def quoted(arguments: Sequence[str]) -> str:
+    """The arguments as the line that textual-serve hands to a shell: nothing in a path acts on that shell."""
+    return subprocess.list2cmdline(arguments) if os.name == "nt" else shlex.join(arguments)
+
+
+def serve(paths: Sequence[str], options: Options) -> int:
+    """Serve until Ctrl-C; return the exit code.
+
+    Raises:
+        TrexError: textual-serve is not installed, or the address cannot be listened on.
+    """
+    try:
+        from textual_serve.server import Server
+    except ModuleNotFoundError as error:
+        raise TrexError("serve needs textual-serve: pip install 'trex-tui[web]'") from error
+    _check_address(options)
+    if not _is_loopback(options.host):
+        sys.stderr.write(
+            f"trex-tui: warning: whoever reaches {options.host}:{options.port} can read what you can\n"
+        )
+    from rich.console import Console
+
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    url = f"http://{host}:{options.port}"
+    server = Server(quoted(command_of(paths, options)), options.host, options.port, "trex-tui", url)
+    server.console = Console(stderr=True)
+    server.serve()
+    return 0
+
+
+def _check_address(options: Options) -> None:
+    """Say in a line why nothing can listen there, before anything is started."""
+    place = f"{options.host}:{options.port}"
+    if not 0 < options.port <= MOST_PORT:
+        raise TrexError(f"cannot listen on {place}: a port is 1 to {MOST_PORT}")
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, number) as listener:
+            if os.name != "nt":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except (OSError, UnicodeError) as error:
+        raise TrexError(f"cannot listen on {place}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

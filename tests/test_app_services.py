@@ -1,0 +1,518 @@
+"""Copy, export, explain, marks, columns, order, reading again, opening another: each with its key, on the screen."""
+
+from __future__ import annotations
+
+import csv
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from trex_tui.actions import TABS
+from trex_tui.app import TrexApp
+from trex_tui.opening import Loaded
+from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.columns import ColumnsScreen
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.explain import ExplainScreen
+from trex_tui.screens.export import ExportScreen
+from trex_tui.screens.loading import LoadingScreen
+from trex_tui.screens.open import OpenScreen
+from trex_tui.services.clipboard import MOST_BYTES, copied_words
+from trex_tui.services.completion import common_beginning, completions, typed_path
+from trex_tui.services.export import ExportFormat, default_directory, file_stem, target_of, with_ending
+from trex_tui.widgets.columns import LATENCY_COLUMNS
+from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.widgets.table_model import SortKey
+from tui import (
+    BY_TIME,
+    NET,
+    SLOWEST,
+    Session,
+    named_engine,
+    running,
+    several_engines,
+    small_engine,
+    wait_until,
+)
+
+DIGIT = {tab.id: str(number) for number, tab in enumerate(TABS, start=1)}
+
+
+@asynccontextmanager
+async def table(path: Path, size: tuple[int, int] = (80, 24)):
+    """The app on the table of layers."""
+    async with running(path, size) as session:
+        if isinstance(session.app.screen, EngineScreen):
+            await session.press(DIGIT["latency"])
+        yield session
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch) -> Path:
+    """A current directory that has no artifacts."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def net(tmp_path) -> Path:
+    return small_engine(tmp_path / "net")
+
+
+def sum_line(session: Session) -> str:
+    return session.latency.query_one(SummaryLine).text
+
+
+def toasts(session: Session) -> str:
+    return "\n".join(one.message for one in session.app._notifications)
+
+
+async def typed(session: Session, text: str) -> None:
+    """Replace what the line of a window says."""
+    line = session.app.screen.query_one(Input)
+    line.value = text
+    line.cursor_position = len(text)
+    await session.pilot.pause()
+
+
+# Marks
+
+
+async def test_space_marks_goes_on_and_the_sum_follows(net):
+    async with table(net) as session:
+        await session.press("space", "space")
+        assert session.latency.table.marked == {6, 1}
+        assert session.latency.table.cursor_row == 2
+        assert "9 layers · 0.9150 ms · 100.00 % of all   2 marked · 0.5000 ms · 54.64 %" in sum_line(session)
+        assert session.text.count("•") == 2
+        assert "esc clear" in session.footer
+        await session.press("k", "space")
+        assert session.latency.table.marked == {6}
+        await session.press("slash", *"pool", "enter", "escape")
+        assert session.latency.table.marked == {6}, "Esc clears the filter first"
+        await session.press("escape")
+        assert session.latency.table.marked == frozenset()
+        assert "marked" not in sum_line(session)
+
+
+# Copy
+
+
+@pytest.mark.parametrize("tab", DIGIT)
+async def test_copies_the_current_layer_on_every_screen(net, tab):
+    async with running(net) as session:
+        await session.press(DIGIT[tab], "y")
+        assert session.app.clipboard == "/head/fc/Gemm"
+        assert "Copied the name of /head/fc/Gemm." in toasts(session)
+        await session.press("Y")
+        document = json.loads(session.app.clipboard)
+        assert document["name"] == "/head/fc/Gemm"
+        assert document["latency_ms"] == 0.3
+
+
+async def test_copies_what_is_marked_and_says_what_tmux_needs(net, monkeypatch):
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    async with table(net) as session:
+        await session.press("space", "space", "y")
+        assert session.app.clipboard.split("\n") == [NET[6][0], NET[1][0]]
+        assert "Copied the 2 names. tmux passes it on" in toasts(session)
+        assert "set -g set-clipboard on" in toasts(session)
+        await session.press("Y")
+        assert [row["index"] for row in json.loads(session.app.clipboard)] == [6, 1]
+        assert "2 layers as JSON" in toasts(session)
+
+
+async def test_hostile_names_are_copied_as_they_are_and_shown_harmless(tmp_path):
+    async with table(named_engine(tmp_path, ["\x1b[31m[red]\x07"])) as session:
+        await session.press("y")
+        assert session.app.clipboard == "\x1b[31m[red]\x07"
+        assert "␛[31m[red]␇" in toasts(session)
+
+
+def test_words_about_a_copy():
+    assert copied_words("name of x", "x", {}) == "Copied the name of x."
+    assert "screen" in copied_words("x", "x", {"STY": "1.pts"})
+    assert "e exports" in copied_words("x", "x" * (MOST_BYTES + 1), {})
+    assert copied_words("x", "\udc80", {})
+
+
+# Explain
+
+
+async def test_explains_the_sorted_and_the_current_column_with_value_and_file(net):
+    async with table(net, (120, 40)) as session:
+        await session.press("i")
+        assert isinstance(session.app.screen, ExplainScreen)
+        for words in ("/head/fc/Gemm", "0.3000", "latency_ms", "profile", "tiny.profile.json"):
+            assert words in session.text
+        await session.press("escape", "right", "right", "right", "i")
+        assert "Kind  convolution" in session.text
+
+
+async def test_asks_what_to_explain_where_no_column_is_current(net):
+    async with running(net, (120, 40)) as session:
+        await session.press(DIGIT["layers"], "i")
+        assert isinstance(session.app.screen, ChooseScreen)
+        await session.press("enter")
+        assert isinstance(session.app.screen, ExplainScreen)
+        assert "0.3000" in session.text
+
+
+# Columns and order
+
+
+async def test_columns_are_chosen_and_remembered(net):
+    async with table(net) as session:
+        await session.press("c")
+        assert isinstance(session.app.screen, ColumnsScreen)
+        await session.press("space", "J", "K", "G", "space", "enter")
+        keys = [column.key for column in session.latency.table.columns]
+        assert keys[0] == "name"
+        assert "index" not in keys
+        assert len(keys) == len(LATENCY_COLUMNS)
+    async with table(net) as session:
+        assert [column.key for column in session.latency.table.columns] == keys
+        await session.press("c", "d", "enter")
+        assert tuple(column.key for column in session.latency.table.columns) == LATENCY_COLUMNS
+        assert session.app.settings.columns == ()
+
+
+async def test_columns_move_and_the_last_one_stays(net):
+    async with table(net) as session:
+        await session.press("c", "J", "enter")
+        assert [column.key for column in session.latency.table.columns][:2] == ["name", "index"]
+        await session.press("c", *["space"] * len(LATENCY_COLUMNS), "escape")
+        assert len(session.latency.table.columns) == len(LATENCY_COLUMNS), "Esc changes nothing"
+        await session.press("c", *["space"] * len(LATENCY_COLUMNS), "enter")
+        assert len(session.latency.table.columns) == 1
+
+
+async def test_further_column_decides_ties_and_order_is_remembered(net):
+    async with table(net, (160, 45)) as session:
+        await session.press("s", "g", "j", "j", "j", "enter", "a", "g", "j", "enter")
+        keys = (SortKey("kind", descending=False), SortKey("name", descending=False))
+        assert session.latency.table.sort_keys == keys
+        assert "▲¹" in session.text
+        assert "▲²" in session.text
+    async with table(net) as session:
+        assert session.latency.table.sort_keys == keys
+
+
+async def test_sorting_by_a_column_that_is_not_shown_shows_it(net):
+    async with table(net) as session:
+        await session.press("s", "G", "enter")
+        table_ = session.latency.table
+        assert table_.sort_keys[0].column == table_.columns[-1].key == table_.current_column
+        assert table_.columns[-1] in table_.visible_columns
+
+
+# Export
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "md"])
+async def test_exports_the_table_as_it_is_shown(net, elsewhere, form):
+    async with table(net) as session:
+        await session.press("slash", *"layer1", "enter", "S", "e")
+        assert isinstance(session.app.screen, ExportScreen)
+        assert "Export 3 layers" in session.text
+        assert session.app.screen.line.value == "tiny.layers.csv"
+        await session.press(*["down"] * ["csv", "json", "md"].index(form), "enter")
+        file = elsewhere / f"tiny.layers.{form}"
+        await session.until(lambda: "Exported" in toasts(session))
+        assert [path.name for path in elsewhere.iterdir()] == [file.name]
+        text = file.read_text(encoding="utf-8")
+        if form == "csv":
+            rows = list(csv.DictReader(text.splitlines()))
+            assert [int(row["index"]) for row in rows] == [5, 3, 4]
+            assert tuple(rows[0]) == LATENCY_COLUMNS
+        elif form == "json":
+            assert [row["index"] for row in json.loads(text)["layers"]] == [5, 3, 4]
+        else:
+            assert len(text.splitlines()) == 5
+
+
+async def test_exports_what_is_marked(net, elsewhere):
+    async with table(net) as session:
+        await session.press("space", "e")
+        assert "Export 1 marked layer" in session.text
+        await session.press("enter")
+        await session.until(lambda: "Exported 1 layer, 15 columns to tiny.layers.csv" in toasts(session))
+        assert len((elsewhere / "tiny.layers.csv").read_text(encoding="utf-8").splitlines()) == 2
+
+
+async def test_exports_a_picture_without_the_window_that_asked(net, elsewhere):
+    async with table(net) as session:
+        await session.press("e", "up", "enter")
+        await session.until(lambda: "Exported the screen" in toasts(session))
+        picture = (elsewhere / "tiny.layers.svg").read_text(encoding="utf-8")
+        assert picture.startswith("<svg")
+        assert "MaxPool" in picture
+        assert "Export" not in picture.replace("Exported", "")
+
+
+async def test_export_of_another_screen_has_all_columns(net, elsewhere):
+    async with running(net) as session:
+        await session.press(DIGIT["layers"], "e", "enter")
+        await session.until(lambda: "Exported 9 layers" in toasts(session))
+        header = (elsewhere / "tiny.layers.csv").read_text(encoding="utf-8").splitlines()[0]
+        assert "roof_pct" in header
+
+
+async def test_export_asks_before_it_overwrites(net, elsewhere):
+    file = elsewhere / "tiny.layers.csv"
+    file.write_text("mine", encoding="utf-8")
+    async with table(net) as session:
+        await session.press("e", "enter")
+        assert "tiny.layers.csv exists" in session.text
+        await session.press("enter")
+        assert isinstance(session.app.screen, ExportScreen), "the question starts on no"
+        assert file.read_text(encoding="utf-8") == "mine"
+        await session.press("enter", "j", "enter")
+        await session.until(lambda: "Exported" in toasts(session))
+        assert file.read_text(encoding="utf-8").startswith("index,")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("absent/x.csv", "there is no directory"),
+        ("", "type a path"),
+        ("../net/tiny.graph.json/x", "no directory"),
+    ],
+)
+async def test_export_to_where_nothing_can_be_is_told_in_the_window(net, elsewhere, path, words):
+    async with table(net) as session:
+        await session.press("e")
+        await typed(session, path)
+        await session.press("enter")
+        assert words in session.text
+        assert isinstance(session.app.screen, ExportScreen)
+        await session.press("escape")
+        assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.usefixtures("elsewhere")
+async def test_export_that_cannot_be_written_asks_again(net, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("trex_tui.services.export.write_atomically", fail)
+    async with table(net) as session:
+        await session.press("e", "enter")
+        await session.until(lambda: "Permission denied" in session.text)
+        assert isinstance(session.app.screen, ExportScreen)
+        assert session.app.screen.line.value == "tiny.layers.csv"
+
+
+async def test_export_follows_a_typed_ending(net, elsewhere):
+    async with table(net) as session:
+        await session.press("e")
+        await typed(session, "mine.JSON")
+        await session.press("enter")
+        await session.until(lambda: "Exported" in toasts(session))
+        assert json.loads((elsewhere / "mine.JSON").read_text(encoding="utf-8"))["engine"] == "tiny"
+
+
+def test_export_never_starts_beside_the_artifacts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert default_directory([tmp_path / "net"]) == Path()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    assert default_directory([tmp_path]) == tmp_path / "home"
+    assert default_directory([tmp_path, tmp_path / "home"]).is_dir()
+
+
+def test_names_of_exports(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert file_stem("fast/tiny engine\x1b[31m") == "fast_tiny_engine_31m"
+    assert file_stem("../..") == "engine"
+    assert with_ending("a.b.csv", ExportFormat.SVG) == "a.b.svg"
+    assert with_ending("a.b", ExportFormat.SVG) == "a.b"
+    assert target_of("~/x.csv", "y") == tmp_path / "x.csv"
+    assert target_of(str(tmp_path), "y.csv") == tmp_path / "y.csv"
+
+
+async def test_list_of_engines_is_exported_as_a_picture(tmp_path, elsewhere):
+    async with table(several_engines(tmp_path / "nets")) as session:
+        await session.press("e")
+        assert "Export the screen" in session.text
+        await session.press("enter")
+        await session.until(lambda: "Exported the screen" in toasts(session))
+        assert (elsewhere / "engines.svg").is_file()
+
+
+# Reading again
+
+
+async def test_reads_again_and_keeps_tab_filter_order_marks_and_layer(net):
+    async with table(net) as session:
+        await session.press("S", "slash", *"conv", "enter", "j", "space")
+        before, marked = session.latency.cursor_layer, session.latency.marked_layers[0].name
+        graph = json.loads((net / "tiny.graph.json").read_text(encoding="utf-8"))
+        graph["Layers"].insert(0, graph["Layers"][0] | {"Name": "a new layer"})
+        (net / "tiny.graph.json").write_text(json.dumps(graph), encoding="utf-8")
+        await session.press("R")
+        await session.until(lambda: "Read again" in toasts(session))
+        assert "9 layers → 10" in toasts(session)
+        assert session.screen.pane is session.latency
+        assert session.screen.filter_text == "conv"
+        assert session.current == before.index + 1
+        assert session.screen.current_layer.name == before.name
+        assert session.latency.cursor_layer is session.screen.current_layer
+        assert session.latency.table.sort_keys == (SortKey("latency_ms", descending=False),)
+        assert [layer.name for layer in session.latency.marked_layers] == [marked]
+        assert session.app.focused is session.latency.table
+        await session.until(lambda: "5 of 10" in session.text)
+        await session.press("escape", "g", DIGIT["layers"], DIGIT["overview"], "R")
+        await session.until(lambda: "nothing changed" in toasts(session))
+
+
+async def test_reading_again_that_fails_keeps_what_was_read(net):
+    async with table(net) as session:
+        engine = session.screen.engine
+        (net / "tiny.graph.json").write_text("{", encoding="utf-8")
+        (net / "tiny.profile.json").unlink()
+        await session.press("R")
+        await session.until(lambda: "Not read again" in toasts(session))
+        assert session.screen.engine is engine
+        assert session.shown == BY_TIME
+
+
+async def test_reading_again_from_the_list_changes_the_list_too(tmp_path):
+    nets = several_engines(tmp_path)
+    async with running(nets) as session:
+        await session.press("j", "enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        (nets / "fast" / "tiny.profile.json").unlink()
+        await session.press("R")
+        await session.until(lambda: "tiny.profile.json went" in toasts(session))
+        await session.press("q")
+        assert session.listed.table.cursor_item.engine.has_profile is False
+
+
+# Opening another
+
+
+async def test_opens_another_by_a_path_completed_with_tab(net, tmp_path):
+    other = named_engine(tmp_path / "other", ["a layer"])
+    async with table(net) as session:
+        await session.press("o")
+        assert isinstance(session.app.screen, OpenScreen)
+        assert str(net) in session.text.replace("…", ""), "what is open was opened lately"
+        await typed(session, str(tmp_path / "oth"))
+        await session.until(lambda: "other/" in session.text)
+        await session.press("tab", "enter")
+        await session.until(lambda: session.screen.engine.name == "named" and session.screen.focused)
+        assert [type(screen) for screen in session.app.screen_stack] == [LoadingScreen, EngineScreen]
+        await session.press("o", "down", "down")
+        assert session.app.screen.line.value == str(net)
+        await session.press("up")
+        assert session.app.screen.line.value == str(other)
+        await session.press("down", "enter")
+        await session.until(lambda: session.screen.engine.name == "tiny")
+
+
+async def test_path_that_cannot_be_opened_is_told_and_what_was_open_stays(net, tmp_path):
+    async with table(net) as session:
+        await session.press("o", "enter")
+        assert "type a path" in session.text
+        await typed(session, str(tmp_path / "absent"))
+        await session.press("enter")
+        await session.until(
+            lambda: isinstance(session.app.screen, OpenScreen) and "does not exist" in session.text
+        )
+        await session.press("escape")
+        assert session.screen.engine.name == "tiny"
+        assert session.shown == BY_TIME
+
+
+async def test_letters_that_are_keys_elsewhere_are_text_in_a_path(net):
+    async with table(net) as session:
+        await session.press("o", "q", "e", "j", "question_mark", "colon")
+        assert session.app.screen.line.value == "qej?:"
+
+
+async def test_opens_a_list_and_a_person_goes_on_from_there(net, tmp_path):
+    nets = several_engines(tmp_path / "nets")
+    async with table(net) as session:
+        await session.press("o")
+        await typed(session, str(nets))
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
+        await session.until(lambda: all(row.engine or row.error for row in session.listed.table.shown_rows))
+        assert len(session.app.screen_stack) == 2
+
+
+async def test_reading_is_given_up_with_escape(net, tmp_path, monkeypatch):
+    other = named_engine(tmp_path / "other", ["a layer"])
+    async with table(net) as session:
+        held = []
+        keep = TrexApp.post_message
+
+        def hold(app, message):
+            if isinstance(message, Loaded):
+                held.append(message)
+                return True
+            return keep(app, message)
+
+        monkeypatch.setattr(TrexApp, "post_message", hold)
+        await session.press("o")
+        await typed(session, str(other))
+        await session.press("enter")
+        await session.until(lambda: held and isinstance(session.app.screen, LoadingScreen))
+        assert "Esc goes back" in session.text
+        await session.press("escape")
+        assert session.screen.engine.name == "tiny"
+        monkeypatch.undo()
+        session.app.post_message(held[0])
+        await session.pilot.pause()
+        assert session.screen.engine.name == "tiny", "what was given up does not come after all"
+
+
+@pytest.mark.parametrize("key", ["q", "escape"])
+async def test_giving_up_the_first_reading_quits(net, monkeypatch, key):
+    monkeypatch.setattr("trex_tui.app.read_engines", lambda *_: None)
+    app = TrexApp([str(net)])
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app._wanted is not None)
+        session = Session(app, pilot)
+        assert "Esc quits" in session.text
+        await session.press(key)
+    assert app.return_code == 0
+
+
+def test_completion_of_paths(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "Results" / "alexnet").mkdir(parents=True)
+    (tmp_path / "results.json").touch()
+    (tmp_path / ".hidden").touch()
+    assert completions("res") == ["Results/", "results.json"]
+    assert completions("Results/") == ["Results/alexnet/"]
+    assert completions("~/Res") == ["~/Results/", "~/results.json"]
+    assert completions(".h") == [".hidden"]
+    assert completions("absent/x") == []
+    assert completions("nul\0/x") == []
+    assert common_beginning(["ab/c", "ab/d"], "a") == "ab/"
+    assert common_beginning([], "a") == "a"
+    assert typed_path(" ~/x ") == str(tmp_path / "x")
+
+
+async def test_recent_list_that_cannot_be_written_is_told_once(net, tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(blocked))
+    async with table(net) as session:
+        await session.until(lambda: "not remembered" in toasts(session))
+        await session.press("o")
+        await typed(session, str(net))
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        assert toasts(session).count("not remembered") == 1
+        assert session.current == SLOWEST

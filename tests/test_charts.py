@@ -1,0 +1,518 @@
+"""Charts as text: their numbers, their exact size, and what they say where data is missing."""
+
+from __future__ import annotations
+
+import math
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from trex_tui.analysis.columns import derived
+from trex_tui.analysis.robust import percentile
+from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.charts.axes import Scale, log_scale, nice_step
+from trex_tui.charts.bars import column_span, draw_columns, largest_of_columns, lying_bar
+from trex_tui.charts.catalogue import CHARTS, CHARTS_BY_ID
+from trex_tui.charts.execution import layers_figure
+from trex_tui.charts.figure import NO_PROFILE, Palette, Subject, draw, wrapped
+from trex_tui.charts.grid import Grid, Line, cells_of, shorten
+from trex_tui.charts.histogram import histogram, step_of
+from trex_tui.charts.icicle import Block, block_widths, icicle
+from trex_tui.charts.over_time import column_medians, extremes
+from trex_tui.charts.pareto import pareto
+from trex_tui.charts.points import kind_sign, number_words
+from trex_tui.charts.queries import NO_ROWS, queries_of
+from trex_tui.charts.roof import roof_curve, roofs_of
+from trex_tui.charts.shares import apart, tactic_group
+from trex_tui.engine.engine import Engine, load_engine
+from trex_tui.text import format_ms
+from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
+
+SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
+PALETTE = Palette(lambda _: "$primary", lambda _: "$success")
+SIZES = [(40, 10), (60, 16), (78, 20), (80, 24), (134, 41), (200, 60)]
+OF_LAYERS = [chart for chart in CHARTS if chart.id not in ("histogram", "over-time", "percentiles", "memory")]
+HOSTILE = [
+    "\x1b[31mred\x1b[0m/[bold]x[/bold]",
+    "a\nb\tc\x00d",
+    "\u202eright to left\u200b",
+    "漢字の層/畳み込み" * 9,
+    "e\u0301\ufe0f" * 20,
+    "x" * 3000,
+]
+
+
+def text_of(lines: tuple[Line, ...]) -> str:
+    return "\n".join("".join(span.text for span in line) for line in lines)
+
+
+def drawn(engine: Engine, chart: str, size: tuple[int, int] = (100, 30), **about: object) -> str:
+    subject = Subject(engine, about.pop("layers", engine.layers), PALETTE, **about)
+    return text_of(draw(CHARTS_BY_ID[chart], subject, *size))
+
+
+def words_of(text: str) -> str:
+    """In one line, whatever was wrapped."""
+    return " ".join(text.split())
+
+
+def with_queries(folder: Path, values: list[float], warmup_ms: float = 0.0) -> Engine:
+    """The small engine with a timing run of these latencies, one after the other."""
+    small_engine(folder)
+    rows, start = [], 0.0 if warmup_ms else 1000.0
+    for value in values:
+        rows.append(
+            {"startComputeMs": start, "endComputeMs": start + value, "computeMs": value, "latencyMs": value}
+        )
+        start += value
+    write(folder / "tiny.times.json", rows)
+    return load_engine(folder)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Engine:
+    return load_engine(small_engine(tmp_path))
+
+
+@pytest.fixture
+def noisy(tmp_path: Path) -> Engine:
+    chance = random.Random(7)
+    return with_queries(tmp_path, [1.0 + chance.gauss(0, 0.01) for _ in range(3000)] + [3.0, 4.0])
+
+
+@pytest.fixture(params=["alexnet", "transformer_fp8", "names_only"])
+def sample(request: pytest.FixtureRequest) -> Engine:
+    return load_engine(SAMPLES / request.param)
+
+
+# Every chart
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_every_chart_is_exactly_as_large_as_asked(sample, chart, size):
+    width, height = size
+    subject = Subject(sample, sample.layers, PALETTE, current=sample.layers[-1])
+    lines = draw(chart, subject, width, height)
+    assert len(lines) == height
+    assert {cell_len("".join(span.text for span in line)) for line in lines} == {width}
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 3), (10, 4), (25, 7)])
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_no_size_is_too_small(noisy, chart, size):
+    lines = draw(chart, Subject(noisy, noisy.layers, PALETTE, current=noisy.layers[0]), *size)
+    assert len(lines) == size[1]
+    assert {cell_len("".join(span.text for span in line)) for line in lines} == {size[0]}
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_names_are_data(tmp_path, chart):
+    engine = load_engine(named_engine(tmp_path, HOSTILE))
+    for current in engine.layers:
+        text = drawn(engine, chart.id, (90, 26), current=current)
+        assert all(line.isprintable() and cell_len(line) == 90 for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_without_data_there_is_a_sentence(tmp_path, chart):
+    engine = load_engine(small_engine(tmp_path, profiled=False))
+    text = words_of(drawn(engine, chart.id))
+    assert text.startswith(chart.title)
+    assert text.endswith(".")
+    assert len(text) > len(chart.title) + 20
+
+
+@pytest.mark.parametrize("chart", OF_LAYERS, ids=lambda chart: chart.id)
+def test_a_filter_that_leaves_nothing_is_said(tiny, chart):
+    assert "No layer matches the filter." in drawn(tiny, chart.id, layers=[], is_filtered=True)
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
+def test_every_plot_has_units(chart):
+    text = drawn(load_engine(SAMPLES / "alexnet"), chart.id, (100, 30))
+    assert any(unit in text for unit in ("ms", "%", "FLOP/s", "KiB", "M, rows"))
+
+
+def test_the_title_names_the_current_layer_and_tells_if_the_filter_hides_it(tiny):
+    current = tiny.layers[SLOWEST]
+    title = drawn(tiny, "layers", current=current).split("\n")[0]
+    assert title.endswith("● layer 6  /head/fc/Gemm")
+    title = drawn(tiny, "layers", current=current, layers=tiny.layers[:3], is_filtered=True).split("\n")[0]
+    assert "layer 6" in title
+    assert title.endswith("which the filter hides")
+
+
+# The run
+
+
+def test_bins_hold_every_value_once(noisy):
+    queries = queries_of(noisy)
+    for bins in (1, 7, 40, 200):
+        found = histogram(queries.ordered_ms, queries.limits_ms(5.0), bins)
+        assert sum(found.counts) + found.below + found.above == queries.count
+        assert len(found.counts) <= bins
+        assert found.above >= 2
+
+
+def test_values_in_steps_get_bins_of_whole_steps():
+    values = sorted([1.0 + 0.25 * (place % 7) for place in range(70)])
+    assert step_of(values) == 0.25
+    found = histogram(values, (values[0], values[-1]), 60)
+    assert found.counts == (10,) * 7
+
+
+def test_equal_values_are_one_bin_high():
+    found = histogram([2.0] * 50, (2.0, 2.0), 30)
+    assert sum(found.counts) == 50
+
+
+def test_histogram_marks_percentiles_and_tells_them(noisy):
+    text = drawn(noisy, "histogram", (120, 30))
+    queries = queries_of(noisy)
+    for pct in (50, 90, 95, 99):
+        assert f"p{pct}" in text.split("latency, ms")[0]
+        assert f"p{pct} {format_ms(percentile(queries.ordered_ms, pct))}" in words_of(text)
+    assert "3002 queries" in text
+    assert "max 4.0000 ms" in words_of(text)
+
+
+def test_percentile_marks_stand_where_their_value_is(tmp_path):
+    engine = with_queries(tmp_path, [1.0 + place / 1000 for place in range(1001)])
+    rows = drawn(engine, "histogram", (120, 30)).split("\n")
+    row = next(row for row in rows if "p50" in row)
+    axis = row.index("│") if "│" in row else row.index("┤")
+    place = (row.index("p50") - 1 - axis) / (120 - axis)
+    assert place == pytest.approx(0.5, abs=0.02)
+
+
+def test_warm_up_is_left_out(tmp_path):
+    engine = with_queries(tmp_path, [50.0] * 4 + [10.0] * 60, warmup_ms=200.0)
+    assert queries_of(engine).warmup == 4
+    for chart in ("histogram", "over-time", "percentiles"):
+        assert "60 queries, 4 queries of warm-up left out" in words_of(drawn(engine, chart))
+
+
+def test_no_extreme_is_lost_when_rows_outnumber_columns():
+    chance = random.Random(3)
+    values = [chance.random() for _ in range(20_000)]
+    values[777], values[15_001] = 9.0, -9.0
+    places = [place / len(values) for place in range(len(values))]
+    xs, ys = extremes(places, values, 80)
+    assert len(xs) <= 160
+    assert xs == sorted(xs)
+    assert {9.0, -9.0} <= set(ys)
+    middles, medians = column_medians(places, values, 80)
+    assert len(middles) == len(medians) == 80
+    assert all(0.3 < value < 0.7 for value in medians)
+
+
+def test_steps_are_marked_with_their_size(tmp_path):
+    chance = random.Random(5)
+    values = [(1.0 if place < 400 else 1.2) + chance.gauss(0, 0.005) for place in range(800)]
+    engine = with_queries(tmp_path, values)
+    text = drawn(engine, "over-time", (120, 30))
+    assert "┊ step" in text
+    assert "+1" in text.split("s from")[0]
+    assert "The level changes 1 time" in words_of(text)
+    row = next(row for row in text.split("\n")[3:] if "┊" in row)
+    assert row.index("┊") / 120 == pytest.approx(0.48, abs=0.06)
+
+
+def test_outliers_stand_at_the_edge_where_they_happened(noisy):
+    text = drawn(noisy, "over-time", (120, 30))
+    assert "▲" in text.split("\n")[2][-4:]
+    assert "2 queries beyond the plot" in words_of(text)
+
+
+def test_percentile_curve_ends_where_the_rows_allow(tmp_path, noisy):
+    assert "p99.9" in drawn(noisy, "percentiles")
+    few = with_queries(tmp_path / "few", [1.0 + place / 500 for place in range(500)])
+    text = words_of(drawn(few, "percentiles"))
+    assert "p99.9 is not shown: it takes 1000 queries." in text
+
+
+def test_a_printed_summary_stands_in_for_rows(tmp_path):
+    small_engine(tmp_path)
+    line = "min = 1 ms, max = 4 ms, mean = 2 ms, median = 2 ms, percentile(90%) = 2.5 ms, percentile(99%) = 3.5 ms"
+    write(tmp_path / "tiny.profile.metadata.json", {"performance_summary": {"Latency": line}})
+    engine = load_engine(tmp_path)
+    text = words_of(drawn(engine, "percentiles"))
+    assert "p50 2.0000 · p90 2.5000 · p99 3.5000 ms" in text
+    assert "As trtexec printed it" in text
+    assert NO_ROWS in words_of(drawn(engine, "histogram"))
+
+
+# Shares
+
+
+def test_bars_are_sorted_and_add_up(tiny):
+    text = drawn(tiny, "kind", (100, 30))
+    kinds = {layer.kind.value for layer in tiny.layers if layer.latency_ms is not None}
+    rows = [row for row in text.split("\n") if row[2:].split(" ")[0] in kinds]
+    assert len(rows) == len(kinds)
+    times = [float(row.replace("●", " ").split()[2]) for row in rows]
+    assert times == sorted(times, reverse=True)
+    assert sum(times) == pytest.approx(tiny.latency_sum_ms)
+    counts = {kind: sum(layer.kind.value == kind for layer in tiny.layers) for kind in kinds}
+    assert {row.replace("●", " ").split()[0]: int(row.replace("●", " ").split()[1]) for row in rows} == counts
+    shares = [float(row.replace("●", " ").split()[3]) for row in rows]
+    assert sum(shares) == pytest.approx(100.0, abs=0.05)
+
+
+def test_the_longest_bar_is_full_and_others_are_in_proportion():
+    assert lying_bar(1.0, 10) == "█" * 10
+    assert lying_bar(0.5, 10) == "█" * 5
+    assert lying_bar(0.0, 10) == ""
+    assert lying_bar(1e-9, 10) == "▏"
+    assert lying_bar(0.5, 0) == ""
+
+
+def test_what_has_no_room_is_counted(tmp_path):
+    names = [f"kernel_{chr(97 + place)}" for place in range(20)]
+    engine = load_engine(named_engine(tmp_path, names))
+    text = drawn(engine, "tactic", (80, 16), current=engine.layers[0])
+    shown = [row for row in text.split("\n") if "kernel_" in row and "█" in row]
+    rest = next(row for row in text.split("\n") if "more:" in row)
+    assert f"and {20 - len(shown)} more: {20 - len(shown)} layers" in rest
+    assert rest.startswith("●")  # the current layer is the fastest, so it is among them
+    hidden = sum(1.0 + place for place in range(20 - len(shown)))
+    assert f"{hidden:.4f} ms" in rest
+
+
+def test_hashes_do_not_tell_kernels_apart():
+    assert tactic_group("__myl_CastAdd_0x63adb2bae59ff89a94fc133e2755c132") == "__myl_CastAdd"
+    assert tactic_group("_gemm_mha_v2_0xe07e15a3e111a18d9a5fb7bd43aed778") == "_gemm_mha_v2"
+    kernel = "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize32x32x64_stage6_warpsize2x2x1_tensor16x8x16"
+    assert tactic_group(kernel) == kernel
+    assert tactic_group(None) == "(no kernel named)"
+
+
+def test_names_that_would_read_the_same_are_cut_elsewhere():
+    names = [f"sm80_xmma_{'a' * 30}_tilesize{size}x64_{'b' * 30}" for size in (32, 64)]
+    labels = apart([*names, "short"], 30)
+    assert len(set(labels)) == 3
+    assert all(len(label) <= 30 for label in labels)
+    assert "tilesize32x64" in labels[0]
+    assert labels[2] == "short"
+
+
+# Layers
+
+
+def test_each_column_shows_the_slowest_of_its_layers():
+    values = [float(place % 10) for place in range(1000)]
+    shown = largest_of_columns(values, 50)
+    assert len(shown) == 50
+    assert all(values[place] == 9.0 for place in shown)
+    assert largest_of_columns([3.0, 1.0], 50) == [0, 1]
+
+
+def test_columns_of_few_values_cover_the_width():
+    for count in (1, 3, 7, 80):
+        spans = [column_span(place, count, 80) for place in range(count)]
+        assert spans[0][0] == 0
+        assert spans[-1][1] == 80
+        assert all(one[1] == two[0] for one, two in pairwise(spans))
+
+
+def test_bars_are_as_high_as_their_values():
+    grid = Grid(4, 2)
+    draw_columns(grid.part(0, 0, 4, 2), [1.0, 0.5, 0.25, 0.0], [""] * 4)
+    assert text_of(grid.lines()) == "█   \n██▄ "
+
+
+def test_crowded_layers_are_said(tmp_path):
+    layers = [raw_layer(0, f"l{place}", CONV, [1, 8]) for place in range(400)]
+    engine = load_engine(write_set(tmp_path, "many", layers, {f"l{place}": 1.0 for place in range(400)}))
+    assert "layers share a column" in words_of(drawn(engine, "layers", (80, 20)))
+    figure = layers_figure(Subject(engine, engine.layers, PALETTE), 80)
+    assert "400 layers, 400.0000 ms" in figure.words[0]
+
+
+def test_pareto_names_the_point_where_80_percent_are_reached(tiny):
+    found = pareto(tiny.layers)
+    times = sorted((time for *_, time in NET if time is not None), reverse=True)
+    assert [layer.latency_ms for layer in found.layers] == times
+    assert found.cumulative_pct[-1] == pytest.approx(100.0)
+    assert math.fsum(found.shares_pct) == pytest.approx(100.0)
+    assert sum(times[: found.most]) >= 0.8 * sum(times) > sum(times[: found.most - 1])
+    text = drawn(tiny, "pareto", current=tiny.layers[3])
+    assert f"80 % in {found.most} layers" in text
+    assert "Layer 3 is number 4 by time" in words_of(text)
+    assert "1 layer without a time left out." in words_of(text)
+
+
+def test_pareto_needs_time(tmp_path):
+    engine = load_engine(small_engine(tmp_path, profiled=False))
+    assert pareto(engine.layers) is None
+    assert NO_PROFILE in words_of(drawn(engine, "pareto"))
+
+
+def test_memory_tells_the_peak(sample):
+    if sample.names_only:
+        assert "unknown" in drawn(sample, "memory")
+        return
+    text = words_of(drawn(sample, "memory", is_filtered=True))
+    assert "▲" in text
+    assert "does not depend on the filter" in text
+
+
+# Points
+
+
+def test_products_follow_the_axes(sample):
+    if sample.names_only:
+        assert "No layer here multiplies matrices of known size." in drawn(sample, "products")
+        return
+    for axes in (("m", "n"), ("n", "k"), ("m", "k")):
+        text = drawn(sample, "products", axes=axes)
+        assert f"{axes[0].upper()}, " in text.split("\n")[-4] or f"{axes[0].upper()}, " in text
+        assert f"Extents {axes[0].upper()} and {axes[1].upper()}" in words_of(text)
+
+
+def test_signs_tell_kinds_without_colour():
+    alexnet = load_engine(SAMPLES / "alexnet")
+    signs = {kind_sign(layer.kind) for layer in alexnet.layers if layer.kind.multiplies}
+    text = drawn(alexnet, "efficiency")
+    assert all(sign in text for sign in signs)
+
+
+@pytest.mark.parametrize("engine", ["alexnet", "transformer_fp8"])
+def test_roofs_stand_at_the_peaks_of_the_device(engine):
+    engine = load_engine(SAMPLES / engine)
+    roofline = derived(engine).roofline
+    bandwidth = roofline.device.peak_bandwidth_bytes_per_s
+    layers = [layer for layer in engine.layers if layer.index in roofline.points]
+    roofs = roofs_of(layers, roofline)
+    expected = {point.peak_flop_per_s for point in roofline.points.values() if point.peak_flop_per_s}
+    assert {roof.flop_per_s for roof in roofs} == expected
+    x = Scale(1.0, 1e4, "", is_log=True)
+    y = Scale(1e9, 1e15, "", is_log=True)
+    for roof in roofs:
+        assert roof.ridge == pytest.approx(roof.flop_per_s / bandwidth)
+        curve = roof_curve(roof, bandwidth, x, y)
+        assert curve.ys[-1] == curve.ys[-2] == pytest.approx(y.fraction(roof.flop_per_s))
+        assert curve.xs[1] == pytest.approx(x.fraction(roof.ridge))
+        assert curve.ys[0] == pytest.approx(y.fraction(bandwidth * x.low))
+
+
+def test_roof_lines_are_drawn_in_the_row_of_their_peak():
+    engine = load_engine(SAMPLES / "alexnet")
+    text = drawn(engine, "roofline", (120, 40))
+    for roof in roofs_of(engine.layers, derived(engine).roofline):
+        assert roof.words in text
+    rows = text.split("\n")
+    named = next(row for row, line in enumerate(rows) if "ridge" in line)
+    assert "◇" in rows[named + 1]
+
+
+def test_without_a_device_points_stand_without_roofs(tmp_path):
+    layers = [
+        raw_layer(1, "conv", CONV, [1, 16, 32, 32])
+        | {"Kernel": [3, 3], "OutMaps": 16, "Groups": 1, "Weights": {"Type": "Half", "Count": 432}}
+    ]
+    engine = load_engine(write_set(tmp_path, "bare", layers, {"conv": 0.5}))
+    text = drawn(engine, "roofline", current=engine.layers[0])
+    assert "◉" in text
+    assert "No roofs: device unknown" in words_of(text)
+    assert "No share of a roof can be told." in drawn(engine, "efficiency")
+
+
+# Modules
+
+
+def check_block(block: Block) -> None:
+    if not block.inside:
+        return
+    assert sum(one.width for one in block.inside) == block.width
+    assert [one.start for one in block.inside] == [
+        block.start + sum(one.width for one in block.inside[:place]) for place in range(len(block.inside))
+    ]
+    missing = block.size - math.fsum(one.size for one in block.inside)
+    assert -1e-9 <= missing <= block.size / block.width  # what would not fill a cell
+    for one in block.inside:
+        check_block(one)
+
+
+@pytest.mark.parametrize("width", [20, 40, 77, 80, 200])
+def test_blocks_fill_the_row_they_stand_on(sample, width):
+    is_timed = sample.has_profile
+    root = icicle(sample.layers, width, None, is_timed=is_timed)
+    assert root.width == width
+    assert root.size == pytest.approx(sample.latency_sum_ms if is_timed else len(sample.layers))
+    check_block(root)
+
+
+def test_widths_add_up_for_any_sizes():
+    chance = random.Random(11)
+    for _ in range(200):
+        sizes = [chance.expovariate(1.0) for _ in range(chance.randint(1, 40))]
+        width = chance.randint(1, 200)
+        widths = block_widths(sizes, width)
+        assert sum(widths) == width
+        assert all(
+            abs(cells - width * size / sum(sizes)) <= 1.0 for cells, size in zip(widths, sizes, strict=True)
+        )
+
+
+def test_the_path_of_the_current_layer_is_marked_and_told(tiny):
+    text = drawn(tiny, "icicle", (120, 30), current=tiny.layers[4])
+    assert "● all layers" in text
+    assert "● layer1" in text
+    assert "The current layer: layer1 › 0 › conv2/Conv." in words_of(text)
+
+
+# Cells
+
+
+def test_wide_characters_keep_rows_aligned():
+    grid = Grid(6, 1)
+    grid.put(0, 0, "漢字ab")
+    assert text_of(grid.lines()) == "漢字ab"
+    grid.put(1, 0, "x")
+    assert text_of(grid.lines()) == " x字ab"
+    grid.put(5, 0, "漢")
+    assert text_of(grid.lines()) == " x字a "
+    assert cell_len(shorten("漢字" * 20, 9)) <= 9
+    assert cells_of("e\u0301") == ["e"]
+
+
+def test_words_wrap_between_words_and_lose_none():
+    text = "one two three " + "x" * 50
+    lines = wrapped(text, 12)
+    assert all(len(line) <= 12 for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_ticks_are_round_and_inside():
+    assert [label for _, label in Scale(0.0, 1.0, "").ticks(4)] == ["0.00", "0.25", "0.50", "0.75", "1.00"]
+    assert nice_step(0.3) == pytest.approx(0.5)
+    for low, high in ((0.49, 0.51), (1e-9, 2e-9), (0.0, 3e7)):
+        ticks = Scale(low, high, "").ticks(6)
+        assert 2 <= len(ticks) <= 8
+        assert all(-1e-6 <= place <= 1 + 1e-6 for place, _ in ticks)
+    scale = log_scale([1.0, 1e6], "", number_words)
+    assert [label for _, label in scale.ticks(7)][:3] == ["1", "10", "100"]
+    assert len(log_scale([5.0], "", number_words).ticks(6)) >= 2
+
+
+def test_large_numbers_have_prefixes():
+    assert [number_words(value) for value in (0.01, 300.0, 1e4, 2e6, 5e9, 1e13)] == [
+        "0.01", "300", "10 k", "2 M", "5 G", "10 T",
+    ]  # fmt: skip
+
+
+def test_every_chart_can_be_drawn_for_many_layers(tmp_path):
+    with gc_paused():
+        layers = [
+            raw_layer(1, f"/block{place % 50}/op{place}/Conv", CONV, [1, 8, 4, 4]) for place in range(3000)
+        ]
+        times = {layer["Name"]: 0.001 * (1 + place % 97) for place, layer in enumerate(layers)}
+        engine = load_engine(write_set(tmp_path, "many", layers, times))
+    for chart in CHARTS:
+        text = drawn(engine, chart.id, (80, 20), current=engine.layers[1500])
+        assert all(cell_len(row) == 80 for row in text.split("\n"))

@@ -1,0 +1,266 @@
+"""What is no filter: the place, the sentence, and that nothing else is ever raised."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trex_tui.errors import ExitCode
+from trex_tui.filtering import filter_layers
+from trex_tui.filtering.columns import ALIASES
+from trex_tui.filtering.compile import _fits_glob
+from trex_tui.filtering.grammar import (
+    And,
+    Comparison,
+    Expression,
+    FilterError,
+    Glob,
+    Literal,
+    Missing,
+    Number,
+    Operator,
+    Pattern,
+    Word,
+    conjunction,
+    disjunction,
+    negation,
+    unparse,
+)
+from trex_tui.filtering.parser import DEEPEST, MOST_CHARACTERS, parse
+from trex_tui.filtering.regex import MOST_CHARACTERS as LONGEST_REGEX
+from trex_tui.filtering.regex import BadRegexError, compile_regex
+
+# The caret stands where the error is.
+ERRORS = [
+    ("latency_pct>^", "expected a number after `>`"),
+    ("kind:gemm latency_pct> ^", "expected a number after `>`"),
+    ("ms>=^fast", "expected a number after `>=`"),
+    ("ms>^2Ki", "expected a number, which for latency_ms may end in us ms s,"),
+    ("pct>^2k", "expected a number, which for latency_pct may end in %,"),
+    ("io>^2ms", "expected a number, which for io_bytes may end in k M G Ki Mi Gi,"),
+    ("io>^1e999", "expected a number, which for io_bytes may end in k M G Ki Mi Gi,"),
+    ("ms:^x*", "expected a number after `:`"),
+    ("ms:0.1,^", "expected a number after `,`"),
+    ('ms:^"1"', "expected a number after `:`"),
+    ("ms>^none", "expected a number after `>`"),
+    ("kind:^", "expected a value after `:`"),
+    ("(kind:^)", "expected a value after `:`"),
+    ("kind:gemm,^", "expected a value after `,`"),
+    ("kind:^,gemm", "expected a value after `:`"),
+    ("kind^>2", "kind is text, which `>` does not compare"),
+    ("ms^~2", "latency_ms is a number, which `~` does not match"),
+    ("^knd:gemm", "no column `knd` (nearest: kind)"),
+    ("conv ^latency>2", "no column `latency` (nearest: latency_ms, latency_pct)"),
+    ("^torch::nn", "no column `torch` (put text of a name in quotes)"),
+    ("^>2", "expected a column before `>`"),
+    ("conv ^~x", "expected a column before `~`"),
+    ("conv or^", "expected a term after `or`"),
+    ("conv and ^", "expected a term after `and`"),
+    ("not^", "expected a term after `not`"),
+    ("conv -^", "expected a term after `-`"),
+    ("conv -^ relu", "expected a term right after `-`"),
+    ("conv or ^and relu", "expected a term before `and`"),
+    ("^or relu", "expected a term before `or`"),
+    ("(conv^", "expected `)` for the `(` of column 1"),
+    ("(^", "expected a term after `(`"),
+    ("(^)", "expected a term before `)`"),
+    ("conv^)", "`)` without a `(` before it"),
+    ('conv "relu^', "expected a quote that closes the one of column 6"),
+    ('kind:"gemm^', "expected a quote that closes the one of column 6"),
+    ("name~^", "expected a regular expression after `~`"),
+    ("(name~^)", "expected a regular expression after `~`"),
+    ('name~^"(a+)+"', "repetitions or alternatives within a repetition can take forever"),
+    ('conv name~^"a("', None),
+    ("-" * 3 + "^", "expected a term after `-`"),
+]
+
+
+@pytest.mark.parametrize(("pointed", "message"), ERRORS, ids=[pointed for pointed, _ in ERRORS])
+def test_place_and_sentence(pointed: str, message: str | None) -> None:
+    position = pointed.index("^")
+    text = pointed.replace("^", "", 1)
+    with pytest.raises(FilterError) as caught:
+        parse(text)
+    error = caught.value
+    if message is not None:
+        assert error.message == message
+        assert str(error) == f"{message} at column {error.position + 1}"
+    assert text[:position].rstrip() == text[: error.position].rstrip()
+    assert error.exit_code is ExitCode.BAD_INPUT
+    assert error.is_incomplete == (error.position == len(text))
+
+
+def test_the_caret_stands_before_the_place() -> None:
+    with pytest.raises(FilterError) as caught:
+        parse("kind:gemm pct>x conv")
+    assert caught.value.pointed == "expected a number after `>` at column 15: kind:gemm pct>^x conv"
+    with pytest.raises(FilterError) as caught:
+        parse("a" * 900 + " pct> " + "b" * 900)
+    assert len(caught.value.pointed) < 120
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * (DEEPEST + 1) + "a" + ")" * (DEEPEST + 1),
+        "(" * MOST_CHARACTERS,
+        "a" * (MOST_CHARACTERS + 1),
+    ],
+)
+def test_too_much(text: str) -> None:
+    with pytest.raises(FilterError):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["not " * 2000 + "a", "-" * 9000 + "a", "a or " * 1900 + "a", "a " * 4000])
+def test_long_but_flat(text: str) -> None:
+    assert parse(unparse(parse(text))) == parse(text)
+
+
+def test_parentheses_to_the_limit() -> None:
+    assert parse("(" * DEEPEST + "a" + ")" * DEEPEST) == Word("a")
+
+
+CATASTROPHES = [
+    "(a+)+$",
+    "(a*)*b",
+    "(a|aa)+$",
+    "(a|a)*b",
+    "(.*a){20}",
+    "(a?){30}a{30}",
+    "([a-z]+)*:",
+    "((ab)+c?)+d",
+    "a?" * 40 + "a" * 40,
+    ".*.*.*.*.*x",
+    "(a)(\\1+)+b",
+    "(?=(a+)+)b",
+]
+
+
+@pytest.mark.parametrize("pattern", CATASTROPHES)
+def test_patterns_that_might_take_forever(pattern: str) -> None:
+    with pytest.raises(BadRegexError, match="repetition"):
+        compile_regex(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[", "(", "a{99999999999}", "*", "(?P<n", "\\", "x" * (LONGEST_REGEX + 1)]
+)
+def test_patterns_that_are_none(pattern: str) -> None:
+    with pytest.raises(BadRegexError):
+        compile_regex(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["layer1\\..*conv", "(conv|relu)", "(a.*)?b", "^/head/[a-z]+$", "(\\d+\\.){2}\\d+", "[[a]", "(ab)*"],
+)
+def test_patterns_that_people_write(pattern: str) -> None:
+    compile_regex(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("a*", "abc", True),
+        ("*c", "abc", True),
+        ("a*c", "abc", True),
+        ("a*b*c", "abc", True),
+        ("a*bc*c", "abc", False),
+        ("ab*bc", "abc", False),
+        ("**", "", True),
+        ("*b*", "abc", True),
+        ("*ba*", "abc", False),
+        ("a[b]*", "a[b]c", True),
+        ("a[b]*", "abc", False),
+    ],
+)
+def test_globs(pattern: str, text: str, fits: bool) -> None:
+    assert _fits_glob(text, pattern.split("*")) is fits
+
+
+# Properties
+
+SYMBOLS = ['"', "\\", "(", ")", "-", ":", ">", "<=", "!=", "~", ",", "*", "?", " ", "[", "{9", "+"]
+WORDS = ["and", "or", "not", "kind", "ms", "name", "2", "Ki", "none", "conv", "\x1f", "\u202e", "ß", "\ud800"]
+PIECES = st.sampled_from(SYMBOLS + WORDS)
+HOSTILE = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=30).map("".join))
+
+
+@given(HOSTILE)
+def test_nothing_but_filter_errors(text: str) -> None:
+    try:
+        expression = parse(text)
+    except FilterError as error:
+        holds = 0 <= error.position <= len(text) and error.text == text
+    else:
+        holds = parse(unparse(expression)) == expression
+    assert holds
+
+
+TEXTS = st.text(max_size=12)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(Number)
+GLOBS = st.from_regex(r"[a-z.]*\*[a-z.*]*", fullmatch=True).map(Glob)
+PATTERNS = st.from_regex(r'([a-z"]|\\[\\.()])+', fullmatch=True).map(Pattern)
+TEXT_OPERANDS = st.lists(TEXTS.map(Literal) | GLOBS | st.just(Missing()), min_size=1, max_size=3).map(tuple)
+NUMBER_OPERANDS = st.lists(NUMBERS | st.just(Glob("*")) | st.just(Missing()), min_size=1, max_size=3).map(
+    tuple
+)
+TEXT_NAMES = st.sampled_from(["name", "kind", "tactic", "onnx_nodes"])
+NUMBER_NAMES = st.sampled_from(["latency_ms", "latency_pct", "io_bytes", "stream"])
+EQUALITIES = st.sampled_from([Operator.EQUAL, Operator.UNEQUAL])
+ORDERS = st.sampled_from([Operator.LESS, Operator.AT_MOST, Operator.MORE, Operator.AT_LEAST])
+LEAVES: st.SearchStrategy[Expression] = st.one_of(
+    TEXTS.map(Word),
+    st.builds(Comparison, TEXT_NAMES, EQUALITIES, TEXT_OPERANDS),
+    st.builds(Comparison, NUMBER_NAMES, EQUALITIES, NUMBER_OPERANDS),
+    st.builds(Comparison, NUMBER_NAMES, ORDERS, st.tuples(NUMBERS)),
+    st.builds(Comparison, TEXT_NAMES, st.just(Operator.MATCHES), st.tuples(PATTERNS)),
+)
+EXPRESSIONS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        inner.map(negation),
+        st.lists(inner, min_size=1, max_size=3).map(conjunction),
+        st.lists(inner, min_size=1, max_size=3).map(disjunction),
+    ),
+    max_leaves=12,
+)
+
+
+@given(EXPRESSIONS)
+def test_written_and_read_again(expression: Expression) -> None:
+    assert parse(unparse(expression)) == expression
+
+
+def test_empty() -> None:
+    assert parse("") == parse(" ") == And(())
+    assert unparse(And(())) == ""
+
+
+def test_short_names_are_written_in_full() -> None:
+    assert unparse(parse("ms>50us and not(prec=INT8 or in:*)")) == (
+        "latency_ms>0.05 not (precision:INT8 or input_formats:*)"
+    )
+    assert set(ALIASES) >= {"ms", "pct", "prec", "onnx", "in", "out", "tc"}
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+
+def test_a_search_that_takes_too_long_ends(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    from helpers import chain, write_graph
+    from trex_tui import load_engine
+
+    engine = load_engine(write_graph(tmp_path / "a.graph.json", chain("one", "two", "three", "four")))
+    monkeypatch.setattr("trex_tui.filtering.compile.perf_counter", _Clock())
+    with pytest.raises(FilterError, match="takes too long") as caught:
+        filter_layers(engine, "o name~e$")
+    assert caught.value.position == 7
