@@ -10,7 +10,18 @@ from trex_tui.screens.notes import NotesScreen
 from trex_tui.widgets.tab_bar import TabBar
 from trex_tui.widgets.table_model import SortKey
 from trex_tui.widgets.wrapped_lines import WrappedLines
-from tui import BY_TIME, CONV, NET, SLOWEST, TO_LATENCY, TO_LAYERS, named_engine, running, small_engine, write_set
+from tui import (
+    BY_TIME,
+    CONV,
+    NET,
+    SLOWEST,
+    TO_LATENCY,
+    TO_LAYERS,
+    named_engine,
+    running,
+    small_engine,
+    write_set,
+)
 
 ALL = list(range(len(NET)))
 

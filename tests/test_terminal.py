@@ -40,7 +40,9 @@ class Terminal:
         self.display = pyte.Screen(width, height)
         self._stream = pyte.ByteStream(self.display)
         settings = {
-            key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLORTERM", "TERM")
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("NO_COLOR", "COLORTERM", "TERM", "COLUMNS", "LINES")
         }
         settings |= {"TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"} | environment
         program = ["-c", code] if code else ["-m", "trex_tui"]
