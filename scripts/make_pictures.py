@@ -8,8 +8,10 @@ The same program draws them that people see; nothing is retouched but the fonts,
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +64,8 @@ def main() -> None:
     """Take all pictures."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     directory.mkdir(parents=True, exist_ok=True)
+    # Not in the colours that somebody chose for themselves.
+    os.environ["XDG_CONFIG_HOME"] = os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
     for picture in PICTURES:
         (directory / f"{picture.name}.svg").write_text(asyncio.run(take(picture)), encoding="utf-8")
         print(directory / f"{picture.name}.svg")

@@ -185,7 +185,8 @@ def _memory_words(engine: Engine) -> str:
     if memory.peak_bytes is None or memory.peak_index is None:
         return "unknown"
     at_least = "at least " if memory.unknown else ""
-    return (
-        f"{at_least}{format_bytes(memory.peak_bytes)} live at once, at layer {memory.peak_index}; "
-        f"traffic {format_bytes(traffic_bytes(engine))} per inference, weights included"
-    )
+    words = f"{at_least}{format_bytes(memory.peak_bytes)} live at once, at layer {memory.peak_index}; "
+    traffic = traffic_bytes(engine)
+    if traffic is None:
+        return words + "traffic unknown: the size of a tensor or of weights is not told"
+    return words + f"traffic {format_bytes(traffic)} per inference, weights included"
