@@ -44,7 +44,7 @@ def end_to_end(engine: Engine) -> EndToEnd | None:
     """trtexec's own performance summary if the metadata has it, else the same computed from the timing rows; else None."""
     printed = engine.metadata.latency()
     if printed is not None:
-        source = f"{ArtifactKind.PROFILE_METADATA.value}: performance_summary"
+        source = f"{engine.metadata.performance_source}: performance_summary"
         return EndToEnd(printed, engine.metadata.throughput_qps, source)
     if engine.timing is None or not engine.timing.latency_ms:
         return None

@@ -141,7 +141,7 @@ def printed_performance(engine: Engine) -> PrintedPerformance | None:
     """The performance summary that the metadata repeats; None if it has none."""
     metadata = engine.metadata
     printed = PrintedPerformance(
-        source=f"{ArtifactKind.PROFILE_METADATA.value}: performance_summary",
+        source=f"{engine.metadata.performance_source}: performance_summary",
         throughput_qps=metadata.throughput_qps,
         latency=metadata.latency("Latency"),
         compute=metadata.latency("GPU Compute Time"),

@@ -43,6 +43,7 @@ class Metadata:
         model_options, build_options, inference_options, device, performance: Sections; empty if absent. `device` is of
             the profile run where both runs state one.
         device_attributes: First entry of the old device dump; empty if absent.
+        performance_source: Kind of the file that `performance` is from: the metadata, or a log.
     """
 
     model_options: dict[str, Any] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Metadata:
     device: dict[str, Any] = field(default_factory=dict)
     performance: dict[str, Any] = field(default_factory=dict)
     device_attributes: dict[str, Any] = field(default_factory=dict)
+    performance_source: str = "profile_metadata"
 
     @property
     def device_name(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.header import version_of_log, version_of_plan
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
+from trex_tui.artifacts.log_summary import performance_in_log
 from trex_tui.artifacts.metadata import Metadata, read_metadata
 from trex_tui.artifacts.profile import Profile, read_profile
 from trex_tui.artifacts.timing import Timing, read_timing
@@ -75,7 +76,19 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Re
             notes.extend(part.diagnostics)
     kinds = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
     metadata, more = read_metadata([source.files[kind] for kind in kinds if kind in source.files])
+    metadata = _with_printed_performance(metadata, source)
     return Records(source, layer_info, profile, timing, metadata, _stated_version(source), (*notes, *more))
+
+
+def _with_printed_performance(metadata: Metadata, source: ArtifactSet) -> Metadata:
+    """The performance summary out of a log, where no metadata has it."""
+    if metadata.performance:
+        return metadata
+    for kind in (ArtifactKind.PROFILE_LOG, ArtifactKind.BUILD_LOG):
+        printed = performance_in_log(source.files[kind]) if kind in source.files else {}
+        if printed:
+            return replace(metadata, performance=printed, performance_source=kind.value)
+    return metadata
 
 
 def _stated_version(source: ArtifactSet) -> str | None:
