@@ -1,0 +1,239 @@
+"""What rules ask of an engine, computed once: types, bytes, rates, and the neighbours that compute.
+
+The definitions are those that every rule shares, so that two rules never disagree about what is quantized or fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from trex_tui.analysis.columns import derived
+from trex_tui.analysis.compute import Compute
+from trex_tui.analysis.device import DeviceModel
+from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
+from trex_tui.analysis.timing import TimingStatistics, timing_statistics
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.links import Link
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine.tactics import Tactic, parse_tactic
+
+QUANTIZED = frozenset({DataType.INT8, DataType.FP8, DataType.FP4, DataType.INT4})
+FLOATING = frozenset({DataType.FP32, DataType.TF32, DataType.FP16, DataType.BF16})
+REDUCED = frozenset({DataType.FP16, DataType.BF16}) | QUANTIZED
+"""Types for which tensor cores are the rule."""
+TRANSPARENT = frozenset(
+    {
+        LayerKind.REFORMAT,
+        LayerKind.SCALE,
+        LayerKind.SHUFFLE,
+        LayerKind.QUANTIZE,
+        LayerKind.NOOP,
+        LayerKind.SYNC,
+    }
+)
+"""Kinds that a search for the nearest product looks through."""
+MOVEMENT = frozenset(
+    {
+        LayerKind.REFORMAT,
+        LayerKind.POINTWISE,
+        LayerKind.POOLING,
+        LayerKind.SHUFFLE,
+        LayerKind.SLICE,
+        LayerKind.FUSED,
+    }
+)
+"""Kinds whose time is that of the bytes they move, where there are enough of them."""
+BIG_COPY_BYTES = 1_000_000
+"""Movement of at least this size can show what the memory is able to do."""
+
+
+@dataclass
+class Context:
+    """An engine as rules see it.
+
+    Attributes:
+        engine: The engine.
+        thresholds: Numbers that a configuration changed, by name: `CONV003.waste_pct`.
+    """
+
+    engine: Engine
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    def threshold(self, name: str, default: float) -> float:
+        """A rule's number, as configured or its own."""
+        return self.thresholds.get(name, default)
+
+    @property
+    def layers(self) -> Sequence[Layer]:
+        """All layers in execution order."""
+        return self.engine.layers
+
+    @cached_property
+    def total_ms(self) -> float | None:
+        """Sum over layers; None without a profile."""
+        return self.engine.latency_sum_ms
+
+    def pct(self, ms: float | None) -> float | None:
+        """A time in percent of the sum over layers."""
+        return None if ms is None or not self.total_ms else 100.0 * ms / self.total_ms
+
+    @property
+    def has_profile(self) -> bool:
+        """Whether layers have times."""
+        return bool(self.total_ms)
+
+    @cached_property
+    def has_details(self) -> bool:
+        """Whether layers have more than names."""
+        return any(layer.layer_type is not None for layer in self.layers)
+
+    @property
+    def compute(self) -> tuple[Compute, ...]:
+        """Products of the layers, by index."""
+        return derived(self.engine).compute
+
+    @property
+    def roofline(self) -> Roofline:
+        """Roofs of the layers."""
+        return derived(self.engine).roofline
+
+    @property
+    def device(self) -> DeviceModel:
+        """The device, as far as it is known."""
+        return self.roofline.device
+
+    def point(self, layer: Layer) -> RooflinePoint | None:
+        """A layer's place under the roof."""
+        return self.roofline.points.get(layer.index)
+
+    @cached_property
+    def timing(self) -> TimingStatistics | None:
+        """End-to-end times; None without rows or a summary."""
+        return timing_statistics(self.engine)
+
+    @cached_property
+    def floor_ms(self) -> float | None:
+        """What the shortest layers take; None with too few timed layers."""
+        return latency_floor_ms(self.layers)
+
+    def tactic(self, layer: Layer) -> Tactic | None:
+        """The tactic taken apart; None if it has no name or none that can be read."""
+        return parse_tactic(layer.tactic)
+
+    # Types
+
+    def data_inputs(self, layer: Layer) -> list[Tensor]:
+        """Inputs that are not constants."""
+        return [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
+
+    def input_type(self, layer: Layer) -> DataType | None:
+        """Type of the first input that is data."""
+        return next((tensor.dtype for tensor in self.data_inputs(layer)), None)
+
+    def is_compute(self, layer: Layer) -> bool:
+        """Whether it multiplies: convolution, deconvolution, GEMM, attention."""
+        return layer.kind.multiplies
+
+    def is_quantized(self, layer: Layer) -> bool:
+        """Whether its first data input is INT8, FP8, FP4 or INT4."""
+        return self.input_type(layer) in QUANTIZED
+
+    def is_reduced(self, layer: Layer) -> bool:
+        """Whether its first data input is narrower than 32 bits."""
+        return self.input_type(layer) in REDUCED
+
+    def groups(self, layer: Layer) -> int:
+        """`Groups` of a convolution; 1 where it has none."""
+        groups = layer.attributes.get("Groups", 1)
+        return groups if isinstance(groups, int) and not isinstance(groups, bool) and groups > 0 else 1
+
+    def channels(self, layer: Layer) -> int | None:
+        """Channels of a convolution's first input; None while dynamic or unknown."""
+        shape = layer.inputs[0].shape if layer.inputs else ()
+        return shape[1] if len(shape) >= 3 and shape[1] > 0 else None
+
+    def is_depthwise(self, layer: Layer) -> bool:
+        """Whether each channel is convolved alone: no tensor-core kernel does that."""
+        if "depthwise" in (layer.layer_type or "").lower():
+            return True
+        groups = self.groups(layer)
+        return groups > 1 and groups == self.channels(layer)
+
+    def is_matrix_vector(self, layer: Layer) -> bool:
+        """Whether the product has one row or one column: then reading the weights is all of its work."""
+        product = self.compute[layer.index]
+        return 1 in (product.m, product.n) and product.batch in (1, None)
+
+    # Bytes and rates
+
+    def bytes(self, layer: Layer) -> int | None:
+        """All that it touches, with padding."""
+        return layer.footprint_allocated_bytes
+
+    @cached_property
+    def best_copy_bytes_per_ms(self) -> float | None:
+        """The 95th percentile of bytes over time among large movement layers: what the memory does here, measured."""
+        floor = self.floor_ms or 0.0
+        rates = sorted(
+            size / layer.latency_ms
+            for layer in self.layers
+            if layer.kind in MOVEMENT
+            and layer.latency_ms
+            and layer.latency_ms >= 10 * floor
+            and (size := self.bytes(layer)) is not None
+            and size >= BIG_COPY_BYTES
+        )
+        return rates[min(len(rates) - 1, int(0.95 * len(rates)))] if rates else None
+
+    @property
+    def bandwidth_bytes_per_ms(self) -> float | None:
+        """Of the device, or else the best copy of this engine; None if neither is known."""
+        stated = self.device.peak_bandwidth_bytes_per_s
+        return stated / 1000 if stated else self.best_copy_bytes_per_ms
+
+    # Neighbours
+
+    def producers(self, layer: Layer) -> list[Layer]:
+        """Layers that feed it, each once, in execution order."""
+        return self._ends(self.engine.producers(layer), lambda link: link.source)
+
+    def consumers(self, layer: Layer) -> list[Layer]:
+        """Layers that it feeds, each once, in execution order."""
+        return self._ends(self.engine.consumers(layer), lambda link: link.target)
+
+    def _ends(self, links: Sequence[Link], end: Callable[[Link], int]) -> list[Layer]:
+        return [self.layers[index] for index in sorted({end(link) for link in links})]
+
+    @cached_property
+    def network_tensors(self) -> frozenset[str]:
+        """Names of the network's inputs and outputs."""
+        return frozenset(binding.name for binding in self.engine.bindings)
+
+    def reads_network_input(self, layer: Layer) -> bool:
+        """Whether it reads an input of the network that no layer writes."""
+        fed = {link.tensor for link in self.engine.producers(layer)}
+        return any(t.name in self.network_tensors and t.name not in fed for t in layer.inputs)
+
+    def writes_network_output(self, layer: Layer) -> bool:
+        """Whether it writes an output of the network."""
+        return any(tensor.name in self.network_tensors for tensor in layer.outputs)
+
+    def nearest_compute(self, layer: Layer, *, forward: bool) -> list[Layer]:
+        """The layers that multiply, reached over movement only: reformats, scales, shuffles, NoOps, synchronisation."""
+        return list(self._walk(layer, self.consumers if forward else self.producers))
+
+    def _walk(self, start: Layer, step: Callable[[Layer], list[Layer]]) -> Iterator[Layer]:
+        seen, waiting = {start.index}, step(start)
+        while waiting:
+            layer = waiting.pop(0)
+            if layer.index in seen:
+                continue
+            seen.add(layer.index)
+            if self.is_compute(layer):
+                yield layer
+            elif layer.kind in TRANSPARENT:
+                waiting += step(layer)
