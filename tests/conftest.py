@@ -17,6 +17,13 @@ settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs the app in Textual's pilot: most of the suite's time."""
+    for item in items:
+        if item.path.name.startswith("test_app_"):
+            item.add_marker("screens")
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings and state of a test are its own, and those of the person who runs it are not touched."""
