@@ -1,0 +1,247 @@
+"""Artifacts without trtexec: what an application that runs TensorRT itself can leave for trex-tui.
+
+For Torch-TensorRT and programs of one's own. Given an engine and its execution context, writes `<name>.graph.json`,
+`<name>.profile.json` and `<name>.timing.json` in trtexec's formats, from `IEngineInspector` and `IProfiler`:
+
+    recorder = Recorder(engine, context)
+    for _ in range(200):
+        with recorder.timed():          # end to end; no profiler is attached
+            context.execute_async_v3(stream)
+            stream.synchronize()
+    for _ in range(50):
+        with recorder.profiled():       # time per layer
+            context.execute_async_v3(stream)
+            stream.synchronize()
+    recorder.write("results/model", "model")
+
+The two kinds of iterations are kept apart because a profiler slows the engine down. Build the engine with
+`config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED`, or its layers have only names.
+
+`tensorrt` is imported when it is first used. Has not run with a real TensorRT yet.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trex_tui.errors import TrexError
+from trex_tui.services.places import reason, write_atomically
+
+_SIGNIFICANT = 6
+"""Digits of trtexec's numbers."""
+
+
+class RecorderError(TrexError):
+    """Something could not be recorded or written; the text says what."""
+
+
+@dataclass(slots=True)
+class _Row:
+    name: str
+    samples_ms: list[float] = field(default_factory=list)
+
+
+class Recorder:
+    """Collects what an engine does, and writes it.
+
+    Args:
+        engine: A `tensorrt.ICudaEngine`.
+        context: The `tensorrt.IExecutionContext` that runs it; its shapes are those that will be reported.
+        clock: Seconds since any moment, for `timed`.
+    """
+
+    def __init__(self, engine: Any, context: Any, *, clock: Callable[[], float] = time.perf_counter) -> None:  # noqa: ANN401
+        self._engine, self._context, self._clock = engine, context, clock
+        self._began: float | None = None
+        self._queries: list[dict[str, float]] = []
+        self._rows: list[_Row] = []
+        self._iterations = 0
+        self._profiler: Any = None
+        self._calls: list[tuple[str, float]] = []
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Take the time of one query on this machine's clock. Synchronize the stream before the block ends.
+
+        Raises:
+            RecorderError: Inside `profiled`: its times would not be those of the engine.
+        """
+        if self._profiler is not None and self._context.profiler is self._profiler:
+            raise RecorderError(
+                "an iteration cannot be timed while it is profiled: the profiler slows it down"
+            )
+        start = self._clock()
+        if self._began is None:
+            self._began = start
+        yield
+        end = self._clock()
+        self.add_query(compute_ms=1000 * (end - start), start_ms=1000 * (start - self._began))
+
+    def add_query(
+        self,
+        *,
+        compute_ms: float,
+        start_ms: float | None = None,
+        enqueue_ms: float = 0.0,
+        h2d_ms: float = 0.0,
+        d2h_ms: float = 0.0,
+    ) -> None:
+        """Add a query that was timed otherwise, with CUDA events for instance.
+
+        Args:
+            compute_ms: From the first kernel to the end of the last.
+            start_ms: When it began, counted from the first query; without, right after the query before.
+            enqueue_ms: What the host took to hand it to the GPU.
+            h2d_ms, d2h_ms: Copies to and from the device.
+
+        Raises:
+            RecorderError: A time is negative or no number.
+        """
+        times = {"compute_ms": compute_ms, "enqueue_ms": enqueue_ms, "h2d_ms": h2d_ms, "d2h_ms": d2h_ms}
+        for name, value in times.items():
+            if not math.isfinite(value) or value < 0:
+                raise RecorderError(f"{name} is {value}: a time is a number from 0 on")
+        if start_ms is None:
+            start_ms = self._queries[-1]["endD2hMs"] if self._queries else 0.0
+        copied, computed = start_ms + h2d_ms, start_ms + h2d_ms + compute_ms
+        self._queries.append(
+            {
+                "startEnqMs": start_ms,
+                "endEnqMs": start_ms + enqueue_ms,
+                "startH2dMs": start_ms,
+                "endH2dMs": copied,
+                "startComputeMs": copied,
+                "endComputeMs": computed,
+                "startD2hMs": computed,
+                "endD2hMs": computed + d2h_ms,
+                "h2dMs": h2d_ms,
+                "computeMs": compute_ms,
+                "d2hMs": d2h_ms,
+                "latencyMs": h2d_ms + compute_ms + d2h_ms,
+            }
+        )
+
+    @contextmanager
+    def profiled(self) -> Iterator[None]:
+        """Take the time of each layer in one iteration. Synchronize the stream before the block ends.
+
+        The context's own profiler is put back afterwards. Under CUDA graphs the times are read after the run, as trtexec
+        does (`enqueueEmitsProfile`).
+        """
+        context = self._context
+        before = context.profiler, context.enqueue_emits_profile
+        self._profiler = self._profiler or _profiler_into(self._calls)
+        context.profiler, context.enqueue_emits_profile = self._profiler, False
+        self._calls.clear()
+        try:
+            yield
+            context.report_to_profiler()
+        finally:
+            context.profiler, context.enqueue_emits_profile = before
+        self._count(self._calls)
+
+    def _count(self, calls: list[tuple[str, float]]) -> None:
+        """Take an iteration's times over. Rows are told apart by their order: names repeat."""
+        if not calls:
+            raise RecorderError("the profiler was told of no layer: did the block run the context given?")
+        names = [name for name, _ in calls]
+        if not self._rows:
+            self._rows = [_Row(name) for name in names]
+        if names != [row.name for row in self._rows]:
+            raise RecorderError(
+                "this iteration ran other layers than the first: record one profile at a time"
+            )
+        for row, (_, sample_ms) in zip(self._rows, calls, strict=True):
+            row.samples_ms.append(sample_ms)
+        self._iterations += 1
+
+    def layer_information(self) -> str:
+        """The JSON of `IEngineInspector`, with the shapes of the context."""
+        import tensorrt
+
+        inspector = self._engine.create_engine_inspector()
+        inspector.execution_context = self._context
+        text: str = inspector.get_engine_information(tensorrt.LayerInformationFormat.JSON)
+        return text
+
+    def write(self, directory: str | Path, name: str, *, overwrite: bool = False) -> list[Path]:
+        """Write what was recorded, each file whole or not at all; the directory is made if need be.
+
+        Args:
+            directory: Where to.
+            name: What the files are called, without `.graph.json` and its like.
+            overwrite: Replace files that are there.
+
+        Returns:
+            The files written: the graph always, the others if there is anything in them.
+
+        Raises:
+            RecorderError: A file is there already, or cannot be written; the name is that of a path.
+        """
+        if not name or Path(name).name != name:
+            raise RecorderError(f"not a name for files: {name!r}")
+        texts = {"graph": self.layer_information()}
+        if self._iterations:
+            texts["profile"] = self._profile_text()
+        if self._queries:
+            texts["timing"] = _lines(self._queries)
+        files = {Path(directory, f"{name}.{kind}.json"): text for kind, text in texts.items()}
+        if not overwrite and (there := [path for path in files if path.exists()]):
+            raise RecorderError(f"{there[0]}: is there already; overwrite=True replaces it")
+        for path, text in files.items():
+            try:
+                write_atomically(path, text, make_directory=True)
+            except OSError as error:
+                raise RecorderError(f"{path}: cannot be written: {reason(error)}") from error
+        return list(files)
+
+    def _profile_text(self) -> str:
+        totals = [sum(row.samples_ms) for row in self._rows]
+        whole = sum(totals)
+        rows: list[dict[str, Any]] = [{"count": self._iterations}]
+        for row, total in zip(self._rows, totals, strict=True):
+            rows.append(
+                {
+                    "name": row.name,
+                    "timeMs": total,
+                    "averageMs": total / self._iterations,
+                    "medianMs": statistics.median(row.samples_ms),
+                    "percentage": 100 * total / whole if whole else 0.0,
+                }
+            )
+        return _lines(rows)
+
+
+def _profiler_into(calls: list[tuple[str, float]]) -> Any:  # noqa: ANN401 - a class of tensorrt's
+    """An `IProfiler` that appends the layers and their milliseconds to a list."""
+    import tensorrt
+
+    class Profiler(tensorrt.IProfiler):  # type: ignore[misc]
+        def __init__(self) -> None:
+            tensorrt.IProfiler.__init__(self)
+
+        def report_layer_time(self, layer_name: str, ms: float) -> None:
+            calls.append((layer_name, ms))
+
+    return Profiler()
+
+
+def _lines(rows: list[dict[str, Any]]) -> str:
+    """A JSON list as trtexec lays it out: a line per entry, numbers of six digits."""
+    entries = []
+    for row in rows:
+        pairs = (f'"{key}" : {_number(value)}' for key, value in row.items())
+        entries.append(f"{{ {', '.join(pairs)} }}")
+    return "[\n  " + "\n, ".join(entries) + "\n]\n"
+
+
+def _number(value: object) -> str:
+    return f"{value:.{_SIGNIFICANT}g}" if isinstance(value, float) else json.dumps(value)
