@@ -72,9 +72,7 @@ def scrolling(name: str, tab: str, *before: str) -> list[Scene]:
 def filtering(name: str, tab: str) -> list[Scene]:
     """Typing three filters, each key of them; the filter is cleared after each."""
     texts = ("gemm", "kind:gemm", "latency_pct>2")
-    return [
-        Scene(f"{name}: /{text}", typed(text), (tab, "slash"), ("escape",), between=()) for text in texts
-    ]
+    return [Scene(f"{name}: /{text}", typed(text), (tab, "slash"), ("escape",), between=()) for text in texts]
 
 
 SCENES: tuple[Scene, ...] = (

@@ -23,6 +23,7 @@ from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.widgets.layer_details import LayerDetails
 from trex_tui.widgets.layer_tree import LayerTree
+from trex_tui.widgets.line_view import LineView
 from trex_tui.widgets.neighbourhood import NeighbourhoodView
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
@@ -115,7 +116,7 @@ def test_tables_bind_what_the_table_of_actions_says_of_them():
         assert bound[name].action == action.action
 
 
-@pytest.mark.parametrize("widget", [TextScroll, Options])
+@pytest.mark.parametrize("widget", [TextScroll, LineView, Options])
 def test_texts_and_choices_move_by_the_same_keys(widget):
     moves = {key for action in actions_in(Place.MOVE) for key in keys_of(action)}
     assert {key for binding in widget.BINDINGS for key in binding.key.split(",")} <= moves
