@@ -51,11 +51,10 @@ class MainScreen(Screen[None]):
         layers: default too-small;
         overflow: hidden;
         &.-tiny TooSmall, &.-low TooSmall { display: block; }
-        & Footer { background: $panel; }
     }
     """
 
     @staticmethod
     def footer() -> KeyFooter:
         """The line of keys that work now."""
-        return KeyFooter(show_command_palette=False, compact=True)
+        return KeyFooter()

@@ -42,7 +42,7 @@ class LineScroll(ScrollView):
     def set_line_count(self, count: int) -> None:
         """Say how many lines there are to scroll over.
 
-        Textual lays out the whole screen when `virtual_size` changes, two frames later. Nothing but the scrollbar has changed.
+        Textual lays out the whole screen when `virtual_size` changes; nothing but the scrollbar looks different.
         """
         if count != self.virtual_size.height:
             self.set_reactive(Widget.virtual_size, Size(0, count))
