@@ -9,7 +9,6 @@ from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.notes import NotesScreen
 from trex_tui.widgets.tab_bar import TabBar
 from trex_tui.widgets.table_model import SortKey
-from trex_tui.widgets.wrapped_lines import WrappedLines
 from tui import (
     BY_TIME,
     CONV,
@@ -214,7 +213,7 @@ async def test_details_tell_where_a_long_name_goes_on(tmp_path):
     name = "/module/" + "x" * 3000 + "/Conv"
     async with running(named_engine(tmp_path, ["/module/a/Conv", name])) as session:
         await session.press(TO_LAYERS)
-        lines = session.layers.details.query_one(WrappedLines).wrapped(78)
+        lines = session.layers.details.wrapped(78)
         assert max(line.cell_length for line in lines) <= 78
         assert "no. 1 of 2 by time" in "\n".join(line.plain for line in lines[:8])
         assert name in "".join(line.plain.strip() for line in lines)

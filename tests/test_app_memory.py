@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from trex_tui.screens.choose import ChooseScreen
-from trex_tui.widgets.facts import FittedLines
 from trex_tui.widgets.strip_chart import PEAK
 from trex_tui.widgets.table_model import SortKey
 from tui import (
@@ -45,8 +44,7 @@ def shown(session: Session) -> list[int]:
 
 
 def words(session: Session) -> str:
-    lines = session.memory.query_one("#memory-lines", FittedLines)
-    return "\n".join(line.plain.rstrip() for line in lines.wrapped(200))
+    return "\n".join(line.plain.rstrip() for line in session.memory.words.wrapped(200))
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "160x45"])

@@ -23,7 +23,6 @@ from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.widgets.filter_bar import FilterBar
-from trex_tui.widgets.wrapped_lines import WrappedLines
 
 GOLDENS = Path(__file__).parent / "golden_screens"
 SMALL, LARGE = (80, 24), (160, 45)
@@ -209,8 +208,7 @@ class Session:
     @property
     def details(self) -> str:
         """The text of the details pane, not wrapped."""
-        lines = self.layers.details.query_one(WrappedLines)
-        return "\n".join(line.plain for line in lines.wrapped(4000))
+        return "\n".join(line.plain for line in self.layers.details.wrapped(4000))
 
     async def press(self, *keys: str) -> None:
         """Press keys one after the other. (The pilot's own `press` waits three times for each.)"""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
@@ -20,6 +20,7 @@ from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from trex_tui.actions import Place
+from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.glyphs import KEY_WORDS, wants_ascii
 from trex_tui.opening import (
@@ -83,6 +84,7 @@ class TrexApp(App[None]):
         self._current: Request | None = None
         """What is shown."""
         self._said: set[str] = set()
+        self._collector = Collector()
         self.store = SettingsStore(settings_file(os.environ))
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
         for theme in THEMES:
@@ -137,8 +139,15 @@ class TrexApp(App[None]):
                 asyncio.get_running_loop().add_signal_handler(number, self._killed, number)
         self.call_after_refresh(self._ask, self.paths)
         self.theme_changed_signal.subscribe(self, self._theme_chosen)
+        self.set_interval(IDLE_SECONDS, self._collector.collect_if_idle)
         if self.store.note:
             self.say_once("settings", self.store.note)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note when a person is at work."""
+        if isinstance(event, events.InputEvent):
+            self._collector.note_input()
+        await super().on_event(event)
 
     # Reading, in threads
 
@@ -189,7 +198,9 @@ class TrexApp(App[None]):
 
     @on(Loaded)
     def _loaded(self, event: Loaded) -> None:
+        is_other = self._current is not None
         if self._is_wanted(event.request):
+            self._collector.note_engine(replaces=is_other)
             self._leave_all()
             self._show_engine(event.engine)
 
@@ -243,6 +254,7 @@ class TrexApp(App[None]):
         from trex_tui.screens.engine import EngineScreen
         from trex_tui.screens.engines import EnginesScreen
 
+        self._collector.note_engine(replaces=True)
         for screen in self.screen_stack:
             if isinstance(screen, EngineScreen) and screen.engine is event.old:
                 await screen.show_engine(event.new)
@@ -341,7 +353,8 @@ def run_app(paths: Sequence[str], options: LoadOptions | None = None) -> int:
         TrexError: Nothing could be opened; raised when the terminal is a terminal again.
     """
     app = TrexApp(paths, options)
-    app.run()
+    with collecting_when_idle():
+        app.run()
     if app.failure is not None:
         raise app.failure
     if app.crash is not None:

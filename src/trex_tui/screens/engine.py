@@ -38,8 +38,9 @@ class EngineScreen(WalkingScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
 
-    current_layer: reactive[Layer | None] = reactive(None)
-    filter_text: reactive[str] = reactive("")
+    # Neither is drawn by the screen itself: repainting it would be all of the terminal, for each `j`.
+    current_layer: reactive[Layer | None] = reactive(None, repaint=False)
+    filter_text: reactive[str] = reactive("", repaint=False)
 
     def __init__(self, engine: Engine, *, is_listed: bool = False) -> None:
         super().__init__()

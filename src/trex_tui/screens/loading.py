@@ -56,6 +56,14 @@ class LoadingScreen(Screen[None]):
             with Center():
                 yield Static(Content("Esc quits" if self.is_first else "Esc goes back"))
 
+    def on_screen_suspend(self) -> None:
+        """Stand still below other screens: Textual would draw those anew, whole, with each step of the indicator."""
+        self.query_one(LoadingIndicator).display = False
+
+    def on_screen_resume(self) -> None:
+        """Move again."""
+        self.query_one(LoadingIndicator).display = True
+
     def show_file(self, words: str) -> None:
         """Say which file is being read."""
         self.query_one("#file", Static).update(Content(shorten_middle(printable(words), 56)))

@@ -37,9 +37,9 @@ from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.text import format_bytes, format_count, plural, printable
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.facts import FittedLines, fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.facts import fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.line_view import FittedView
 from trex_tui.widgets.memory_columns import main_column, memory_columns
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.shares import kind_style_of
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
@@ -73,16 +73,14 @@ class MemoryPane(EnginePane):
         self.table: VirtualTable[Layer] = VirtualTable(
             memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
         )
-        self.words = TextScroll(id="memory-words")
-        self._lines = FittedLines(self._make_lines, id="memory-lines")
+        self.words = FittedView(self._make_lines, id="memory-words")
 
     def compose(self) -> ComposeResult:
         """Chart, table, words."""
         yield self.strip
         with Container(id="memory-parts"):
             yield self.table
-            with self.words:
-                yield self._lines
+            yield self.words
 
     def _fill(self) -> None:
         """Look at the layers when somebody first looks at them: an engine must open without waiting for that."""
@@ -113,7 +111,7 @@ class MemoryPane(EnginePane):
         self._fill()
         self._layers, self._is_filtered, self._totals = layers, is_filtered, None
         self.table.set_visible([layer.index for layer in layers] if is_filtered else None)
-        self._lines.renew()
+        self.words.renew()
 
     def show_layer(self, layer: Layer | None) -> None:
         """Put the cursor on the layer."""
@@ -162,7 +160,7 @@ class MemoryPane(EnginePane):
             self.strip.mark(layer.index, here_words(self.figures.activations, layer.index))
         else:
             self.strip.mark(None, "")
-        self._lines.renew()
+        self.words.renew()
 
     @on(RowHighlighted)
     def _highlighted(self, event: RowHighlighted[Layer]) -> None:

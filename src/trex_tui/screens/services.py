@@ -33,7 +33,7 @@ class EngineServices(MainScreen):
     """The part of the screen of an engine that hands something out."""
 
     engine: Engine
-    current_layer: reactive[Layer | None] = reactive(None)
+    current_layer: reactive[Layer | None] = reactive(None, repaint=False)
 
     @property
     def pane(self) -> EnginePane:

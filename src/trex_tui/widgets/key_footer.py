@@ -1,9 +1,14 @@
-"""The line of keys that work now, in as many cells as there are."""
+"""The line of keys that work now, in as many cells as there are.
+
+Textual's footer has a widget for each key, and makes all of them anew when one key comes or goes: two layouts of the screen
+for each letter typed into a filter, and for each other tab. This one is a line of text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events
@@ -20,100 +25,100 @@ _SPARE = [action.action for action in ACTIONS if action.spare]
 
 @dataclass(frozen=True, slots=True)
 class FooterKey:
-    """A key and its words.
+    """A key, and what it does.
 
     Attributes:
-        key: Textual's name of the key.
-        display: As a person knows it.
-        title: What it does, in a word or two.
-        action: Textual's action.
-        is_enabled: Whether it does anything now.
-        tooltip: The same in a sentence.
+        key: Textual's name.
+        label: What is on the key.
+        words: A word or two.
+        action: What a click on it does as well.
+        is_enabled: False where it would do nothing now.
+        tooltip: A sentence, or nothing.
     """
 
     key: str
-    display: str
-    title: str
+    label: str
+    words: str
     action: str
     is_enabled: bool = True
     tooltip: str = ""
 
     @property
     def cells(self) -> int:
-        """Key, blank, words."""
-        return cell_len(self.display) + 1 + cell_len(self.title)
+        """Cells for both and the blank between."""
+        return cell_len(self.label) + 1 + cell_len(self.words)
 
 
 class KeyFooter(Widget):
-    """One line that is drawn, not composed of a widget for each key as Textual's own is: keys change with every other key
-    pressed, and mounting a dozen widgets costs more than the frame that shows what the key did.
-
-    Where there is no room for all keys, those go that the table of actions calls spare.
-    """
+    """Where there is no room for all keys, those go that the table of actions calls spare."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    KeyFooter {
-        dock: bottom;
-        height: 1;
-        color: $footer-description-foreground;
-        background: $panel;
-        text-wrap: nowrap;
-    }
+    KeyFooter { dock: bottom; height: 1; background: $panel; text-wrap: nowrap; text-overflow: clip; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._keys: tuple[FooterKey, ...] = ()
+        self._keys: list[FooterKey] = []
 
     def on_mount(self) -> None:
-        """Follow the bindings."""
+        """Follow the keys."""
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
 
-    def _bindings_changed(self, screen: Screen[object]) -> None:
-        if not screen.app.app_focus or screen is not self.screen:
+    @property
+    def shown(self) -> list[FooterKey]:
+        """The keys that fit."""
+        return fitting(self._keys, self.size.width)
+
+    def _bindings_changed(self, screen: Screen[Any]) -> None:
+        if screen is not self.screen or not self.app.app_focus:
             return
-        keys: dict[str, FooterKey] = {}
-        for _, binding, enabled, tooltip in screen.active_bindings.values():
-            if binding.show and binding.action not in keys:
-                display = self.app.get_key_display(binding)
-                keys[binding.action] = FooterKey(
-                    binding.key, display, binding.description, binding.action, enabled, tooltip
-                )
-        if tuple(keys.values()) != self._keys:
-            self._keys = tuple(keys.values())
+        keys = self._active_keys()
+        if keys != self._keys:
+            self._keys = keys
             self.refresh()
 
-    @property
-    def shown_keys(self) -> list[FooterKey]:
-        """The keys that there is room for."""
-        return fitting(self._keys, self.app.size.width)
+    def _active_keys(self) -> list[FooterKey]:
+        """The first key of each action that is shown."""
+        found: dict[str, FooterKey] = {}
+        for _, binding, is_enabled, tooltip in self.screen.active_bindings.values():
+            if binding.show and binding.action not in found:
+                label = self.app.get_key_display(binding)
+                key = FooterKey(binding.key, label, binding.description, binding.action, is_enabled, tooltip)
+                found[binding.action] = key
+        return list(found.values())
 
     def render(self) -> RenderResult:
-        """Keys and words, a blank between each two."""
-        return Content(" ").join(
-            Content.assemble((key.display, "bold $footer-key-foreground"), f" {key.title}").stylize(
-                "" if key.is_enabled else "dim"
+        """Keys and words."""
+        parts = [
+            Content.assemble(
+                (key.label, "bold $footer-key-foreground" if key.is_enabled else "dim"),
+                (f" {key.words}", "$footer-description-foreground" if key.is_enabled else "dim"),
             )
-            for key in self.shown_keys
-        )
+            for key in self.shown
+        ]
+        return Content(" ").join(parts)
 
-    def _key_at(self, column: int) -> FooterKey | None:
+    def key_at(self, x: int) -> FooterKey | None:
+        """The key that is drawn in a column."""
+        return next((key for start, key in self._places() if start <= x < start + key.cells), None)
+
+    def _places(self) -> Iterator[tuple[int, FooterKey]]:
         start = 0
-        for key in self.shown_keys:
-            if start <= column < start + key.cells:
-                return key
+        for key in self.shown:
+            yield start, key
             start += key.cells + 1
-        return None
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell what the key under the mouse does."""
-        key = self._key_at(event.x)
-        self.tooltip = (key.tooltip or None) if key else None
+        """Say in a sentence what the key does that the mouse is on."""
+        key = self.key_at(event.x)
+        tooltip = Content(key.tooltip) if key is not None and key.tooltip else None
+        if tooltip != self.tooltip:
+            self.tooltip = tooltip
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Press the key that was clicked."""
-        key = self._key_at(event.x)
+        """A click on a key is the key."""
+        key = self.key_at(event.x)
         if key is not None and key.is_enabled:
             self.app.simulate_key(key.key)
         elif key is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar
 
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Region
@@ -22,8 +22,8 @@ from trex_tui.engine.model import Layer
 from trex_tui.reports.layer_text import Line, group_lines, label_width, layer_lines, targets_in
 from trex_tui.text import printable
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.scroll import TextScroll
-from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
+from trex_tui.widgets.line_view import LineView
+from trex_tui.widgets.wrapped_lines import TextLine
 
 LONGEST_LABEL = 24
 _STYLES = {"heading": "bold", "section": "$primary", "plain": "", "muted": "$muted"}
@@ -37,23 +37,7 @@ class LinkFollowed(Message):
     index: int
 
 
-class _DetailLines(WrappedLines):
-    """The lines, and which of them stands where."""
-
-    def starts(self, width: int) -> list[int]:
-        """The first row of each line, and the row behind the last."""
-        rows = [0]
-        for line in self._lines:
-            rows.append(rows[-1] + len(line.wrap(width)))
-        return rows
-
-    def line_at(self, y: int) -> int | None:
-        """Which line is drawn in a row."""
-        rows = self.starts(self.content_size.width)
-        return next((number for number, end in enumerate(rows[1:]) if rows[number] <= y < end), None)
-
-
-class LayerDetails(TextScroll):
+class LayerDetails(LineView):
     """The details pane. Lines that lead to other layers can be chosen and followed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,9 +53,9 @@ class LayerDetails(TextScroll):
         """Number of the line that Enter follows."""
         self.lines: Sequence[Line] = ()
 
-    def compose(self) -> ComposeResult:
-        """One block of text."""
-        yield _DetailLines()
+    def make_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - they wrap by themselves
+        """The lines in colours."""
+        return text_lines(self.lines, self.chosen)
 
     def show(
         self,
@@ -93,15 +77,15 @@ class LayerDetails(TextScroll):
             self.lines = list(group_lines(engine, entry, grouping))
         if is_other:
             self.chosen = None
-            self.scroll_home(animate=False)
-        self._draw()
+            self.scroll_to(y=0, animate=False)
+        self.renew()
 
-    def _draw(self) -> None:
-        self._block.show(text_lines(self.lines, self.chosen))
-
-    @property
-    def _block(self) -> _DetailLines:
-        return self.query_one(_DetailLines)
+    def _starts(self) -> list[int]:
+        """The first row of each line, and the row behind the last."""
+        rows = [0]
+        for line in self.make_lines(self.text_width):
+            rows.append(rows[-1] + len(line.wrap(self.text_width)))
+        return rows
 
     # Links
 
@@ -119,8 +103,8 @@ class LayerDetails(TextScroll):
 
     def _choose(self, number: int) -> None:
         self.chosen = number
-        self._draw()
-        rows = self._block.starts(self._block.content_size.width)
+        self.renew()
+        rows = self._starts()
         region = Region(0, rows[number], 1, rows[number + 1] - rows[number])
         self.scroll_to_region(region, animate=False, x_axis=False)
 
@@ -134,9 +118,11 @@ class LayerDetails(TextScroll):
 
     def on_click(self, event: events.Click) -> None:
         """Go to the layer whose line was clicked."""
-        offset = event.get_content_offset(self._block)
-        number = self._block.line_at(offset.y) if offset is not None else None
-        if number is not None and self.lines[number].target is not None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        number = bisect_right(self._starts(), self.scroll_offset.y + offset.y) - 1
+        if number < len(self.lines) and self.lines[number].target is not None:
             event.stop()
             self._choose(number)
             self.action_follow()

@@ -10,12 +10,11 @@ from typing import ClassVar, Generic
 
 from rich.style import Style
 from textual.cache import LRUCache
-from textual.geometry import Size
 from textual.reactive import reactive
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style as ThemeStyle
 
+from trex_tui.widgets.scroll import LineScroll
 from trex_tui.widgets.table_layout import PlacedColumn, place_columns
 from trex_tui.widgets.table_model import Column, Row, TableModel
 from trex_tui.widgets.table_paint import Looks, empty_strip, header_strip, row_strip
@@ -23,7 +22,7 @@ from trex_tui.widgets.table_paint import Looks, empty_strip, header_strip, row_s
 HEADER_HEIGHT = 1
 
 
-class TableView(ScrollView, Generic[Row]):
+class TableView(LineScroll, Generic[Row]):
     """The drawing half of a table: it renders the header and the rows that are in view, and nothing else."""
 
     ALLOW_SELECT = False
@@ -210,7 +209,7 @@ class TableView(ScrollView, Generic[Row]):
         self.refresh()
 
     def _fit_scrollbar(self) -> None:
-        self.virtual_size = Size(0, HEADER_HEIGHT + len(self._model.shown))
+        self.set_line_count(HEADER_HEIGHT + len(self._model.shown))
 
     def _current_looks(self) -> Looks:
         if self._looks is None:
