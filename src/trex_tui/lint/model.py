@@ -144,5 +144,5 @@ class Rule:
 
     @property
     def family(self) -> str:
-        """The letters of the id: `CONV`."""
-        return self.id.rstrip("0123456789")
+        """The letters of the id: `CONV` of `CONV001`, `OK` of `OK-TC`."""
+        return self.id.split("-", 1)[0].rstrip("0123456789")

@@ -1,0 +1,145 @@
+"""All rules: those of the house, a module for each family in `lint/rules`, and those of third parties.
+
+A package offers rules by an entry point of the group `trex_tui.lint_rules`, which names a `Rule`, an iterable of them, or a
+module with `RULES`::
+
+    [project.entry-points."trex_tui.lint_rules"]
+    ours = "our_package.rules"
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.errors import Diagnostic, Severity, TrexError
+from trex_tui.lint import rules as house
+from trex_tui.lint.model import Rule
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "trex_tui.lint_rules"
+ID = re.compile(r"[A-Z]{2,}[0-9]{3}|[A-Z]{2,}-[A-Z]{2,}")
+"""What ids look like: `CONV001`, `OK-TC`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Rules, by id.
+
+    Attributes:
+        rules: In the order of their ids.
+        diagnostics: Rules of third parties that could not be had.
+    """
+
+    rules: tuple[Rule, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def rule(self, rule_id: str) -> Rule:
+        """The rule of an id, in any case of letters.
+
+        Raises:
+            TrexError: There is none; the message has the most similar ones.
+        """
+        wanted = rule_id.strip().upper()
+        for rule in self.rules:
+            if rule.id == wanted:
+                return rule
+        raise TrexError(unknown(f"no rule {rule_id!r}", wanted, [rule.id for rule in self.rules]))
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Families of the rules, each once."""
+        return tuple(dict.fromkeys(rule.family for rule in self.rules))
+
+    def checked_name(self, name: str) -> str:
+        """An id or a family as rules have it, out of any case of letters.
+
+        Raises:
+            TrexError: There is neither.
+        """
+        wanted = name.strip().upper().rstrip("-")
+        known = [*(rule.id for rule in self.rules), *self.families]
+        if wanted not in known:
+            raise TrexError(unknown(f"no rule or family {name!r}", wanted, known))
+        return wanted
+
+
+def unknown(complaint: str, wanted: str, known: Iterable[str]) -> str:
+    """A complaint with the most similar names that there are."""
+    from difflib import get_close_matches  # for messages only
+
+    close = get_close_matches(wanted, list(known), n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "`trex-tui lint --rules` lists them"
+    return f"{printable(complaint)}; {hint}"
+
+
+@lru_cache(maxsize=1)
+def registry() -> Registry:
+    """The rules of this installation; found once."""
+    from importlib.metadata import entry_points  # 20 ms
+
+    return collect(house_modules(), entry_points(group=GROUP))
+
+
+def house_modules() -> list[ModuleType]:
+    """The modules of `lint/rules`."""
+    names = sorted(one.name for one in pkgutil.iter_modules(house.__path__))
+    return [import_module(f"{house.__name__}.{name}") for name in names if not name.startswith("_")]
+
+
+def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -> Registry:
+    """Rules of modules and plug-ins. A plug-in that breaks, or takes an id that is taken, is a diagnostic.
+
+    Raises:
+        ValueError: Two modules have the same id, or an id has another form than `ID`.
+    """
+    found: dict[str, Rule] = {}
+    for module in modules:
+        for rule in module.RULES:
+            problem = _problem(rule, found)
+            if problem:
+                raise ValueError(f"{module.__name__}: {problem}")
+            found[rule.id] = rule
+    diagnostics: list[Diagnostic] = []
+    for plugin in sorted(plugins, key=lambda one: (one.name, one.value)):
+        diagnostics += _add_plugin(plugin, found)
+    return Registry(tuple(found[one] for one in sorted(found)), tuple(diagnostics))
+
+
+def _add_plugin(plugin: EntryPoint, found: dict[str, Rule]) -> list[Diagnostic]:
+    where = f"lint rules {plugin.name!r} ({plugin.value})"
+    try:
+        offered = _offered(plugin.load())
+    except Exception as error:  # noqa: BLE001 - somebody else's module: whatever it raises costs its rules
+        message = f"cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
+        return [Diagnostic(Severity.WARNING, None, where, message)]
+    diagnostics = []
+    for rule in offered:
+        problem = _problem(rule, found)
+        if problem:
+            diagnostics.append(Diagnostic(Severity.WARNING, None, where, f"{problem}; it is left out"))
+        else:
+            found[rule.id] = rule
+    return diagnostics
+
+
+def _offered(loaded: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry point names
+    rules = loaded.RULES if isinstance(loaded, ModuleType) else loaded
+    return [rules] if isinstance(rules, Rule) else list(rules)
+
+
+def _problem(rule: Any, found: dict[str, Rule]) -> str:  # noqa: ANN401 - whatever a plug-in offers
+    if not isinstance(rule, Rule):
+        return f"{type(rule).__name__} is no Rule"
+    if not ID.fullmatch(rule.id):
+        return f"{rule.id!r} is no id such as CONV001 or OK-TC"
+    return f"the id {rule.id} is taken" if rule.id in found else ""
