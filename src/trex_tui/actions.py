@@ -25,6 +25,7 @@ class Place(str, Enum):
     LATENCY = "Latency"
     CHARTS = "Charts"
     MEMORY = "Memory"
+    LINT = "Lint"
     ENGINES = "List of engines"
     LOADING = "While reading"
     DIALOG = "Windows"
@@ -88,6 +89,7 @@ TABS: tuple[Tab, ...] = (
     Tab("latency", "Latency", "The layers as a table.", (Place.LATENCY,)),
     Tab("charts", "Charts", "Charts of the run and of the layers.", (Place.CHARTS,)),
     Tab("memory", "Memory", "Weights, activations, and what is live when.", (Place.MEMORY,)),
+    Tab("lint", "Lint", "What is wrong, what it costs, what to do.", (Place.LINT, Place.DETAILS)),
 )
 """In the order of their digits."""
 
@@ -233,6 +235,22 @@ ACTIONS: tuple[Action, ...] = (
         "memory.peak", "p", "go_to_peak", "peak", "Go to the layer at which most memory is live.", Place.MEMORY, True
     ),
     Action("memory.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.MEMORY),
+    Action("lint.order", "s", "toggle_order", "order", "Order by severity, or by what is at stake.", Place.LINT, True),
+    Action(
+        "lint.next_layer", "n", "step_layer(1)", "next layer", "Go to the next layer of the finding; other screens follow.",
+        Place.LINT, True,
+    ),
+    Action("lint.previous_layer", "N", "step_layer(-1)", "previous layer", "Go to the layer before.", Place.LINT),
+    Action("lint.rule", "c", "choose_rule", "rule", "Show the findings of one rule only, or of all.", Place.LINT, True),
+    Action(
+        "lint.suppress", "x", "suppress", "leave out", "Leave the finding out, with a reason; nothing is written yet.",
+        Place.LINT, True, spare=True,
+    ),
+    Action(
+        "lint.write", "W", "screen.write_suppressions", "write",
+        "Write what was left out into trex-tui.toml, after asking.", Place.LINT,
+    ),
+    Action("lint.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LINT),
     Action(
         "table.column_left", "left", "column_left", "column left", "Choose the column to the left.", Place.LATENCY,
         bound_by_widget=True,

@@ -14,7 +14,6 @@ from textual.theme import Theme
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.errors import Severity
 from trex_tui.terminal import PLAIN_THEME
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ _PRECISIONS = {
     DataType.INT4: "bold $success",
     DataType.FP4: "bold $success",
 }
-_SEVERITIES = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$muted"}
+_SEVERITIES = {"error": "bold $error", "warning": "$warning", "info": "$secondary", "good": "$success"}
 
 
 def muted_colour(theme: Theme) -> str:
@@ -164,6 +163,6 @@ def precision_style(precision: DataType | None) -> str:
     return _PRECISIONS.get(precision, "$muted") if precision else "$muted"
 
 
-def severity_style(severity: Severity) -> str:
-    """Style of a severity."""
-    return _SEVERITIES[severity]
+def severity_style(severity: str | None) -> str:
+    """Style of a severity, of a diagnostic or of a finding; of none where there is none."""
+    return _SEVERITIES[severity] if severity else "$muted"

@@ -16,10 +16,11 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.screens.frame import TooSmall
+from trex_tui.screens.linting import LintingScreen
 from trex_tui.screens.notes import NotesScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
 from trex_tui.screens.panes import PANES
-from trex_tui.screens.walk import Trail, WalkingScreen
+from trex_tui.screens.walk import Trail
 from trex_tui.services.reload import changes, corresponding
 from trex_tui.text import plural, printable
 from trex_tui.widgets.bindings import bindings_in
@@ -28,7 +29,7 @@ from trex_tui.widgets.header import EngineHeader
 from trex_tui.widgets.tab_bar import TabBar, TabChosen
 
 
-class EngineScreen(WalkingScreen):
+class EngineScreen(LintingScreen):
     """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
     Args:
@@ -71,6 +72,7 @@ class EngineScreen(WalkingScreen):
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = slowest or next(iter(self.engine.layers), None)
         self._show(TABS[0].id)
+        self.call_after_refresh(self.start_lint)
 
     @property
     def pane(self) -> EnginePane:
@@ -273,4 +275,6 @@ class EngineScreen(WalkingScreen):
         self.validate_filter_text(text)
         self.watch_filter_text(text)
         self._show(tab)
+        self.lint = None
+        self.start_lint()
         self.notify(changes(old, engine), markup=False)

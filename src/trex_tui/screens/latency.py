@@ -15,15 +15,25 @@ from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lint.model import Severity
+from trex_tui.lint.result import LintResult
+from trex_tui.reports.findings import layer_marks
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.columns import ColumnsScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
 from trex_tui.services.reload import corresponding
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import LATENCY_COLUMNS, chosen_columns, latency_columns
+from trex_tui.widgets.columns import (
+    LATENCY_COLUMNS,
+    MARK_COLUMN,
+    chosen_columns,
+    latency_columns,
+    mark_column,
+)
 from trex_tui.widgets.summary_line import SummaryLine
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortChanged, SortKey, VirtualTable
+from trex_tui.widgets.table_model import Column as TableColumn
 
 if TYPE_CHECKING:
     from trex_tui.app import TrexApp
@@ -42,6 +52,7 @@ class LatencyPane(EnginePane):
             latency_columns(engine), id="latency-table", empty_text="No layer matches the filter."
         )
         self._layers: Sequence[Layer] = engine.layers
+        self._marks: dict[int, Severity] = {}
 
     def compose(self) -> ComposeResult:
         """Table, sum."""
@@ -113,7 +124,7 @@ class LatencyPane(EnginePane):
         settings = self._trex_app.settings
         columns = [name for name in settings.columns if name in ALL_COLUMNS_BY_NAME]
         if columns:
-            self.table.set_columns(chosen_columns(self.engine, columns))
+            self._set_columns(chosen_columns(self.engine, columns))
         shown = {column.key for column in self.table.columns}
         if settings.sort is not None:
             self.table.set_sort(SortKey(*key) for key in settings.sort if key[0] in shown)
@@ -145,7 +156,7 @@ class LatencyPane(EnginePane):
     def _offer_columns(self, title: str, choose: Callable[[str | None], None], first: dict[str, str]) -> None:
         table = self.table
         current = table.sort_keys[0].column if table.sort_keys else None
-        options = first | _titles([column.key for column in table.columns])
+        options = first | _titles(self._column_keys)
         self.app.push_screen(ChooseScreen(title, options, table.current_column or current), choose)
 
     def _sort(self, key: str | None) -> None:
@@ -173,16 +184,30 @@ class LatencyPane(EnginePane):
 
     # Columns
 
+    @property
+    def _column_keys(self) -> list[str]:
+        """The columns a person may choose, without the marks of lint."""
+        return [column.key for column in self.table.columns if column.key != MARK_COLUMN]
+
+    def _set_columns(self, columns: Sequence[TableColumn[Layer]]) -> None:
+        marks: list[TableColumn[Layer]] = [mark_column(lambda layer: self._marks.get(layer.index))] if self._marks else []
+        self.table.set_columns([*marks, *columns])
+
+    def show_lint(self, result: LintResult) -> None:
+        """Mark the layers that something was found about."""
+        self._marks = layer_marks(result)
+        self._set_columns([column for column in self.table.columns if column.key != MARK_COLUMN])
+
     def _bring_in(self, key: str) -> None:
         """Show a column that was not, in view: an order by what nobody sees is a riddle."""
-        shown = [column.key for column in self.table.columns]
+        shown = self._column_keys
         if key and key not in shown:
             self._show_columns((*shown, key))
             self.table.current_column = key
 
     def action_choose_columns(self) -> None:
         """Choose the columns to show, and their order."""
-        shown = [column.key for column in self.table.columns]
+        shown = self._column_keys
         self.app.push_screen(ColumnsScreen(_titles([]), shown, LATENCY_COLUMNS), self._columns_chosen)
 
     def _columns_chosen(self, names: tuple[str, ...] | None) -> None:
@@ -191,9 +216,7 @@ class LatencyPane(EnginePane):
 
     def _show_columns(self, names: tuple[str, ...]) -> None:
         is_default = names == LATENCY_COLUMNS
-        self.table.set_columns(
-            latency_columns(self.engine) if is_default else chosen_columns(self.engine, names)
-        )
+        self._set_columns(latency_columns(self.engine) if is_default else chosen_columns(self.engine, names))
         self._trex_app.remember(columns=() if is_default else names)
 
     @property
@@ -205,7 +228,7 @@ class LatencyPane(EnginePane):
     @property
     def shown_table(self) -> tuple[list[Layer], list[Column]]:
         """The rows and columns of the table, as they are."""
-        columns = [ALL_COLUMNS_BY_NAME[column.key] for column in self.table.columns]
+        columns = [ALL_COLUMNS_BY_NAME[name] for name in self._column_keys]
         return self.table.shown_rows, columns
 
     # Marks

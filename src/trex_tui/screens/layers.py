@@ -17,12 +17,15 @@ from trex_tui.analysis.columns import Derived, derived
 from trex_tui.analysis.grouping import Grouping
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lint.result import LintResult
+from trex_tui.reports.findings import layer_finding_lines, layer_marks
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen
 from trex_tui.screens.walk import LayerJumped, NeighboursAsked
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.layer_details import LayerDetails, LinkFollowed
+from trex_tui.widgets.layer_details import LayerDetails
 from trex_tui.widgets.layer_tree import LayerTree
+from trex_tui.widgets.linked_lines import LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
 from trex_tui.widgets.table import RowHighlighted, RowSelected
 
@@ -51,6 +54,7 @@ class LayersPane(EnginePane):
         self.neighbourhood = NeighbourhoodView(engine, id="layer-neighbourhood")
         self.facts: Derived | None = None
         self._is_computing = False
+        self.lint: LintResult | None = None
 
     def compose(self) -> ComposeResult:
         """Tree, details, neighbourhood; one of the last two is shown."""
@@ -61,6 +65,12 @@ class LayersPane(EnginePane):
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
         """Show the modules of these layers."""
         self.layer_tree.show_layers(layers, is_filtered=is_filtered)
+
+    def show_lint(self, result: LintResult) -> None:
+        """Mark the layers in the tree, and tell the findings of the current one."""
+        self.lint = result
+        self.layer_tree.show_marks(layer_marks(result))
+        self._show_side()
 
     def show_layer(self, layer: Layer | None) -> None:
         """Put the tree on the layer, unless it is already there."""
@@ -110,7 +120,11 @@ class LayersPane(EnginePane):
             self.neighbourhood.show(self.cursor_layer)
             return
         entry = row.entry if row else None
-        self.details.show(self.engine, entry, grouping=self.layer_tree.grouping, facts=self.facts)
+        findings = (
+            layer_finding_lines(self.lint, entry.index) if self.lint and isinstance(entry, Layer) else ()
+        )
+        grouping = self.layer_tree.grouping
+        self.details.show(self.engine, entry, grouping=grouping, facts=self.facts, findings=findings)
         if self.facts is None and not self._is_computing and self.display:
             self._is_computing = True
             self._compute()

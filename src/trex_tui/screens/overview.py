@@ -20,6 +20,8 @@ from trex_tui.analysis.totals import hottest
 from trex_tui.engine.columns import Column as EngineColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lint.result import LintResult
+from trex_tui.reports.findings import worst_lines
 from trex_tui.reports.overview import (
     NO_PROFILE,
     NO_RUN,
@@ -46,6 +48,7 @@ from trex_tui.widgets.facts import (
     sections,
     sentence_line,
 )
+from trex_tui.widgets.linked_lines import text_lines
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.shares import computed_share_tables, share_tables
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
@@ -53,6 +56,8 @@ from trex_tui.widgets.table_layout import fit
 from trex_tui.widgets.table_model import Column
 from trex_tui.widgets.wrapped_lines import TextLine
 
+MOST_FINDINGS = 4
+"""Findings told of; the screen for them has the rest."""
 MOST_HOT = 10
 """Layers in the list of the hottest."""
 _HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
@@ -75,6 +80,7 @@ class OverviewPane(EnginePane):
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
         self.analysis: Analysis | None = None
+        self.lint: LintResult | None = None
         self._layers: Sequence[Layer] = engine.layers
         self._hot: Sequence[Layer] = ()
         self._extra: Layer | None = None
@@ -121,6 +127,11 @@ class OverviewPane(EnginePane):
         """Show the shares of these layers, and the hottest of them."""
         self._layers, self._is_filtered = layers, is_filtered
         self._show_hot(None)
+        self._renew()
+
+    def show_lint(self, result: LintResult) -> None:
+        """Tell the worst findings."""
+        self.lint = result
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -195,7 +206,14 @@ class OverviewPane(EnginePane):
         return sections(
             [heading_line("Performance"), *self._run_lines(width)],
             [heading_line("Layers against end to end"), *map(sentence_line, gap)] if gap else [],
+            self._finding_lines(),
         )
+
+    def _finding_lines(self) -> list[TextLine]:
+        title = heading_line("Findings")
+        if self.lint is None:
+            return [title, sentence_line("…", "$muted")]
+        return [title, *text_lines(worst_lines(self.lint, MOST_FINDINGS), None)]
 
     def _run_lines(self, width: int) -> Iterable[TextLine]:
         if self.analysis is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.containers import Container
 from textual.message import Message
@@ -12,6 +13,9 @@ from textual.widget import Widget
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+
+if TYPE_CHECKING:
+    from trex_tui.lint.result import LintResult
 
 
 @dataclass
@@ -47,6 +51,9 @@ class EnginePane(Container):
     def show_layer(self, layer: Layer | None) -> None:
         """Stand on this layer, or near it if the filter hides it."""
         raise NotImplementedError
+
+    def show_lint(self, result: LintResult) -> None:
+        """Show what lint found, as far as this screen has something to show of it."""
 
     @property
     def cursor_layer(self) -> Layer | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.lint import LintPane
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import EnginePane
@@ -15,5 +16,6 @@ PANES: dict[str, type[EnginePane]] = {
     "latency": LatencyPane,
     "charts": ChartsPane,
     "memory": MemoryPane,
+    "lint": LintPane,
 }
 """By the identifier of `actions.TABS`."""

@@ -8,9 +8,11 @@ from typing import Any
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lint.model import Severity
+from trex_tui.reports.findings import MARKS
 from trex_tui.reports.layers import cell_text
-from trex_tui.theme import kind_style, precision_style
-from trex_tui.widgets.table_model import Column
+from trex_tui.theme import kind_style, precision_style, severity_style
+from trex_tui.widgets.table_model import Column, Row
 
 # Name, width, and which go first when the terminal is narrow: the largest number.
 _LATENCY_LAYOUT = (
@@ -32,6 +34,7 @@ _LATENCY_LAYOUT = (
 )
 LATENCY_COLUMNS = tuple(name for name, _, _ in _LATENCY_LAYOUT)
 BAR_WIDTH = 8
+MARK_COLUMN = "lint"
 
 
 def latency_columns(engine: Engine) -> list[Column[Layer]]:
@@ -87,6 +90,26 @@ def _style_of(name: str) -> Callable[[Layer], str] | None:
     if name in ("tactic", "index", "layer_type", "input_formats", "output_shapes"):
         return lambda _: "$muted"
     return None
+
+
+def mark_column(mark_of: Callable[[Row], Severity | None]) -> Column[Row]:
+    """A cell for the worst that lint found about a layer: `E`, `W`, `i`."""
+
+    def mark(row: Row) -> str | None:
+        severity = mark_of(row)
+        return MARKS[severity] if severity else None
+
+    return Column(
+        MARK_COLUMN,
+        "",
+        mark,
+        text=lambda row: mark(row) or "",
+        width=1,
+        priority=1,
+        style=lambda row: severity_style(mark_of(row)),
+        descending=False,
+        description="The worst that lint found about the layer: E error, W warning, i info.",
+    )
 
 
 def share_bar(engine: Engine) -> Callable[[Layer], float | None]:

@@ -6,7 +6,7 @@ The same virtual table as everywhere gives it its keys, its speed and its column
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,10 +17,11 @@ from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, layer_lab
 from trex_tui.analysis.lanes import Lanes, layer_lanes
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lint.model import Severity
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.theme import kind_style, precision_style
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import BAR_WIDTH
+from trex_tui.widgets.columns import BAR_WIDTH, mark_column
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column
 
@@ -78,6 +79,8 @@ class LayerTree(VirtualTable[TreeRow]):
         self._lanes: Lanes | None = None
         """What is drawn beside the rows; None where they are not in execution order."""
         self._most_lanes = 0
+        self._marks: Mapping[int, Severity] = {}
+        """What lint found, by the index of the layer."""
         super().__init__(self._tree_columns(), id=id, empty_text="No layer matches the filter.")
         if len(engine.layers) <= EXPANDED_AT_FIRST:
             self._expanded = self._all_groups()
@@ -100,6 +103,11 @@ class LayerTree(VirtualTable[TreeRow]):
         elif self._expanded_before is not None:
             self._expanded, self._expanded_before = self._expanded_before, None
         self._rebuild()
+
+    def show_marks(self, marks: Mapping[int, Severity]) -> None:
+        """Mark layers that something was found about."""
+        self._marks = marks
+        self.set_columns(self._tree_columns())
 
     def show_layer(self, layer: Layer) -> None:
         """Put the cursor on a layer, expanding what it is in; on the nearest in the execution, if it is not shown."""
@@ -169,6 +177,7 @@ class LayerTree(VirtualTable[TreeRow]):
         title += ", slowest first" if self.by_latency else ""
         return [
             *self._lane_columns(),
+            *([mark_column(self._mark_of)] if self._marks else []),
             Column("name", title, self._entry_name, flex=True, width=24),
             *(
                 [Column("layers", "Layers", _count, align="right", width=6, priority=3)]
@@ -211,6 +220,9 @@ class LayerTree(VirtualTable[TreeRow]):
         return [
             Column("lanes", shared, drawn, width=lanes.width, style=lambda _: "$secondary", description=words)
         ]
+
+    def _mark_of(self, row: TreeRow) -> Severity | None:
+        return self._marks.get(row.entry.index) if isinstance(row.entry, Layer) else None
 
     def _entry_name(self, row: TreeRow) -> str:
         entry = row.entry

@@ -50,6 +50,12 @@ class TabBar(Widget):
         """Args: tabs: Identifier -> title; the first is reached by `1`."""
         super().__init__(id="tabs")
         self._tabs = tabs
+        self._badges: dict[str, str] = {}
+
+    def badge(self, tab: str, words: str) -> None:
+        """Put a few letters behind a title; empty takes them away."""
+        self._badges[tab] = words
+        self.refresh()
 
     def render(self) -> RenderResult:
         """The tabs; the active one reversed, so that it shows without colour too."""
@@ -64,7 +70,8 @@ class TabBar(Widget):
 
     def _labels(self) -> list[tuple[str, str]]:
         return [
-            (tab, f" {number} {title} ") for number, (tab, title) in enumerate(self._tabs.items(), start=1)
+            (tab, f" {number} {title}{self._badges.get(tab, '')} ")
+            for number, (tab, title) in enumerate(self._tabs.items(), start=1)
         ]
 
     def on_click(self, event: events.Click) -> None:

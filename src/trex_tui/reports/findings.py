@@ -1,0 +1,243 @@
+"""What lint found, in the lines and few words that screens show. Text and numbers only, no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trex_tui.engine.engine import Engine
+from trex_tui.lint.model import Evidence, NotChecked, Rule, Severity
+from trex_tui.lint.result import Judged, LintResult, Suppressed
+from trex_tui.reports.layer_text import Line
+from trex_tui.text import MISSING, format_ms, format_pct, plural
+
+MOST_LAYERS = 200
+"""Layers named below a finding; the rest is a number."""
+MARKS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "i", Severity.GOOD: "✓"}
+"""Severities in one cell, told apart without colour."""
+NOT_CHECKED_MARK, SUPPRESSED_MARK = "?", "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the list: a finding, something well done, a finding left out, or a rule that could not look.
+
+    Attributes:
+        key: Identifies it as long as the result stays.
+        rule: Id of the rule.
+        mark: In one cell.
+        state: In a word.
+        judged: None for a rule that could not look.
+        suppressed: Why it is left out; None if it is not.
+        not_checked: None for findings.
+    """
+
+    key: int
+    rule: str
+    mark: str
+    state: str
+    judged: Judged | None = None
+    suppressed: Suppressed | None = None
+    not_checked: NotChecked | None = None
+
+    @property
+    def message(self) -> str:
+        """What was found, or why nothing could be."""
+        if self.not_checked is not None:
+            return f"not checked: {self.not_checked.reason}"
+        assert self.judged is not None
+        return self.judged.message
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Indices of the layers it is about."""
+        return self.judged.layers if self.judged is not None else ()
+
+    @property
+    def stake_ms(self) -> float | None:
+        """What could be won; None if unknown, or for what is left out."""
+        return self.judged.stake_ms if self.judged is not None and self.suppressed is None else None
+
+    @property
+    def severity(self) -> Severity | None:
+        """None for a rule that could not look, and for what is left out."""
+        return self.judged.severity if self.judged is not None and self.suppressed is None else None
+
+
+def entries(result: LintResult) -> list[Entry]:
+    """Everything, the worst first: findings, what is well done, what is left out, what could not be looked at."""
+    found: list[Entry] = []
+    for judged in (*result.findings, *result.positives):
+        found.append(Entry(len(found), judged.rule.id, MARKS[judged.severity], judged.severity.value, judged))
+    for one in result.suppressed:
+        found.append(Entry(len(found), one.judged.rule.id, SUPPRESSED_MARK, "suppressed", one.judged, one))
+    for missing in result.not_checked:
+        found.append(Entry(len(found), missing.rule, NOT_CHECKED_MARK, "not checked", not_checked=missing))
+    return found
+
+
+def summary_words(result: LintResult, engine: Engine) -> str:
+    """How many of each, and what all of them could win."""
+    counts = [
+        plural(result.counts[severity], word)
+        for severity, word in (
+            (Severity.ERROR, "error"),
+            (Severity.WARNING, "warning"),
+            (Severity.INFO, "info"),
+        )
+    ]
+    words = ", ".join(counts)
+    if result.stake_ms is not None:
+        words += f" · at stake {format_ms(result.stake_ms)} ms{_share(result.stake_ms, engine)}"
+    if result.stakes.end_to_end_ms is not None:
+        words += f", end to end about {format_ms(result.stakes.end_to_end_ms)} ms"
+    if result.not_checked:
+        words += f" · {plural(len({one.rule for one in result.not_checked}), 'rule')} not checked"
+    return words
+
+
+def tab_badge(result: LintResult) -> str:
+    """What the tab shows behind its title: errors and warnings, if there are any."""
+    errors, warnings = result.counts[Severity.ERROR], result.counts[Severity.WARNING]
+    return "".join([f" ✗{errors}" if errors else "", f" ⚠{warnings}" if warnings else ""])
+
+
+def worst_lines(result: LintResult, most: int) -> list[Line]:
+    """The worst findings, a line each, for the overview."""
+    lines = [
+        Line(_short(one), label=f"{MARKS[one.severity]} {one.rule.id}") for one in result.findings[:most]
+    ]
+    rest = len(result.findings) - most
+    if rest > 0:
+        lines.append(Line(f"and {rest} more", "muted"))
+    if not lines:
+        looked = f"{plural(len(result.rules), 'rule')} looked"
+        lines.append(
+            Line(
+                f"Nothing found: {looked}, {len({one.rule for one in result.not_checked})} could not.",
+                "muted",
+            )
+        )
+    return lines
+
+
+def layer_marks(result: LintResult) -> dict[int, Severity]:
+    """Of each layer that something was found about, the worst severity."""
+    return {index: found[0].severity for index, found in result.by_layer.items()}
+
+
+def layer_finding_lines(result: LintResult, index: int) -> list[Line]:
+    """The findings about a layer, for its details."""
+    return [
+        Line(_short(one), label=f"{MARKS[one.severity]} {one.rule.id}", indent=2)
+        for one in result.by_layer.get(index, ())
+    ]
+
+
+def _short(one: Judged) -> str:
+    stake = f" [{format_ms(one.stake_ms)} ms at stake]" if one.stake_ms is not None else ""
+    return one.message + stake
+
+
+def finding_lines(engine: Engine, entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
+    """All about one line of the list: what it means, what to do, where the rule comes from, and its layers.
+
+    Args:
+        rules: Where the rule of something that was not checked is looked up.
+    """
+    rule = entry.judged.rule if entry.judged else next((one for one in rules if one.id == entry.rule), None)
+    yield Line(f"{entry.rule}: {rule.title}" if rule else entry.rule, "heading")
+    if entry.judged is None:
+        assert entry.not_checked is not None
+        which = entry.not_checked.layers
+        yield Line("Not checked" + (f" at {plural(which, 'layer')}" if which is not None else ""))
+        yield Line(entry.not_checked.reason)
+    else:
+        yield from _weight_lines(engine, entry.judged)
+    if entry.suppressed is not None:
+        yield Line("Left out", "section")
+        yield Line(entry.suppressed.reason, label="Reason", indent=2)
+        yield Line(entry.suppressed.origin, label="Stated in", indent=2)
+    if rule is not None:
+        yield from _rule_lines(rule, entry.judged)
+    if entry.judged is not None:
+        yield from _layer_lines(engine, entry.judged)
+
+
+def _weight_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
+    yield Line(judged.message)
+    milder = ", one step milder than the rule: small stake or low confidence" if judged.is_demoted else ""
+    yield Line(judged.severity.value + milder, label="Severity")
+    if judged.severity is not Severity.GOOD:
+        stake = (
+            f"{format_ms(judged.stake_ms)} ms{_share(judged.stake_ms, engine)}"
+            if judged.stake_ms is not None
+            else "unknown"
+        )
+        yield Line(stake, label="At stake")
+        if judged.finding.formula:
+            yield Line(judged.finding.formula, label="Estimate")
+        yield Line(judged.confidence.value, label="Confidence")
+    if judged.layers:
+        time = (
+            f"{format_ms(judged.layer_ms)} ms{_share(judged.layer_ms, engine)}"
+            if judged.layer_ms is not None
+            else "unknown"
+        )
+        lacking = judged.layers_without_time
+        time += (
+            f", {plural(lacking, 'layer')} without a time" if lacking and judged.layer_ms is not None else ""
+        )
+        yield Line(time, label="Layers take")
+    if judged.finding.evidence:
+        yield Line("Evidence", "section")
+        for one in judged.finding.evidence:
+            yield Line(evidence_text(one), label=one.name, indent=2)
+
+
+def _rule_lines(rule: Rule, judged: Judged | None) -> Iterator[Line]:
+    parts = (
+        ("What to do", judged.remedy if judged is not None else rule.remedy),
+        ("Why it matters", rule.why),
+        ("What the rule looks for", rule.looks_for),
+        ("What it leaves alone", rule.not_when),
+    )
+    for title, text in parts:
+        if text:
+            yield Line(title, "section")
+            yield Line(text, indent=2)
+    if rule.references:
+        yield Line("Read on", "section")
+        yield from (Line(reference, indent=2) for reference in rule.references)
+
+
+def _layer_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
+    if not judged.layers:
+        return
+    yield Line(f"{plural(len(judged.layers), 'layer')}", "section")
+    for index in judged.layers[:MOST_LAYERS]:
+        layer = engine.layers[index]
+        stake = judged.finding.stakes_ms.get(index)
+        figures = f"{format_ms(layer.latency_ms)} ms" + (
+            f", {format_ms(stake)} at stake" if stake is not None else ""
+        )
+        yield Line(f"{layer.name}  ({figures})", label=str(index), indent=2, target=index)
+    if len(judged.layers) > MOST_LAYERS:
+        yield Line(f"and {len(judged.layers) - MOST_LAYERS} more", "muted", indent=2)
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """A value as the unit in its name asks for."""
+    value = evidence.value
+    if value is None:
+        return MISSING
+    if isinstance(value, float):
+        if evidence.name.endswith("_ms"):
+            return format_ms(value)
+        return format_pct(value) if evidence.name.endswith("_pct") else f"{value:.4g}"
+    return str(value)
+
+
+def _share(ms: float | None, engine: Engine) -> str:
+    total = engine.latency_sum_ms
+    return f" ({format_pct(100.0 * ms / total)} %)" if ms is not None and total else ""
