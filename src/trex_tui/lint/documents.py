@@ -5,7 +5,10 @@ from __future__ import annotations
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt"
 _PERFORMANCE = "https://docs.nvidia.com/deeplearning/performance"
 
-TENSOR_CORES = f"TensorRT Developer Guide, Optimizing for Tensor Cores: {_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
+TENSOR_CORES = (
+    "TensorRT Developer Guide, Optimizing for Tensor Cores: "
+    f"{_TENSORRT}/developer-guide/index.html#optimize-tensor-cores"
+)
 CONVOLUTION_GUIDE = (
     f"Convolutional Layers User's Guide: {_PERFORMANCE}/dl-performance-convolutional/index.html"
 )

@@ -19,7 +19,10 @@ SLACK = 1.5
 """A good kernel takes this many times the least time that the device's peaks allow."""
 BUSY = 0.6
 """From this share of the memory bandwidth on, a layer is bound by it: other arithmetic would not make it faster."""
-TENSOR_CORE_FORMULA = "latency_ms − max(1.5 · roof on tensor cores, shortest layer); roof = max(2 · macs / peak, bytes / bandwidth)"
+TENSOR_CORE_FORMULA = (
+    "latency_ms − max(1.5 · roof on tensor cores, shortest layer); "
+    "roof = max(2 · macs / peak, bytes / bandwidth)"
+)
 
 
 def stake(layer: Layer, milliseconds: float | None) -> dict[int, float]:

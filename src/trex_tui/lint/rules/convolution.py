@@ -242,7 +242,8 @@ RULES: tuple[Rule, ...] = (
         looks_for="A convolution or deconvolution whose data is FP16, BF16, INT8, FP8, INT4 or FP4 and whose kernel, by its "
         "name, does not use tensor cores.",
         why="The device's tensor cores multiply these types several times faster than its CUDA cores.",
-        remedy="Make the channels fit (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they stay in layouts "
+        remedy="Make the channels fit (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they stay in "
+        "layouts "
         "of 32 channels: layouts of 4 lead to DP4A kernels. Give the builder more workspace.",
         references=(TENSOR_CORES, CUTLASS, issue(1310)),
         columns=("kind", "tactic", "tensor_cores", "precision", "latency_ms", "macs", "input_formats"),
@@ -268,14 +269,16 @@ RULES: tuple[Rule, ...] = (
         id="CONV003",
         title="Channels are padded up to what tensor cores take",
         severity=Severity.INFO,
-        looks_for="A convolution that may run on tensor cores, of whose products at least 10 % are padding: channels rounded up "
+        looks_for="A convolution that may run on tensor cores, of whose products at least 10 % are padding: channels "
+        "rounded up "
         "to 4 (TF32), 8 (FP16, BF16), 16 (INT8, FP8; FP16 with sparse weights), 32 (INT8 in layouts of 32 channels).",
         why="Tensor cores take channels in groups. What is missing to a full group is computed as zeros.",
         remedy="Round the widths of the network up: the extra channels cost almost nothing. Ask whether they buy accuracy.",
         references=(TENSOR_CORES, CONVOLUTION_GUIDE, issue(1310)),
         columns=("kind", "tensor_cores", "input_formats", "input_shapes", "output_shapes", "latency_ms"),
         check=_padded_channels,
-        not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: CONV001). Grouped "
+        not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: "
+        "CONV001). Grouped "
         "convolutions count the channels of one group.",
     ),
 )

@@ -77,7 +77,7 @@ def _finding(context: Context, layer: Layer) -> Finding:
 
 
 def _conversions(context: Context, layer: Layer, *, both_sides: bool) -> list[Layer]:
-    """Reformats and quantization that feed it alone and, of a quantized one, the widening behind it (a pool may stand between)."""
+    """Reformats and Q that feed it alone; of a quantized one also the widening behind it, or behind its pool."""
     found = []
     for one in context.producers(layer):
         alone = [reader.index for reader in context.consumers(one)] == [layer.index]
@@ -105,7 +105,8 @@ def _in_halves(context: Context, layer: Layer) -> dict[int, float]:
 def _remedy(quantized: bool, on_cuda_cores: bool) -> str:
     if quantized:
         return (
-            "Leave the first convolution, and the pool behind it, in FP16: put the first Q behind them. INT8 wins nothing with "
+            "Leave the first convolution, and the pool behind it, in FP16: put the first Q behind them. INT8 wins "
+            "nothing with "
             "so few channels."
         )
     if on_cuda_cores:
@@ -121,9 +122,11 @@ RULES: tuple[Rule, ...] = (
         id="CONV004",
         title="First convolution is expensive",
         severity=Severity.WARNING,
-        looks_for="A convolution with at most 4 input channels that takes 3 % of the layers' time or more: a warning if it is "
+        looks_for="A convolution with at most 4 input channels that takes 3 % of the layers' time or more: a warning "
+        "if it is "
         "quantized or runs on CUDA cores.",
-        why="With so few channels most of what a kernel could multiply at once is padding. Quantized, it needs a Q before it, "
+        why="With so few channels most of what a kernel could multiply at once is padding. Quantized, it needs a Q "
+        "before it, "
         "often DP4A kernels, and a conversion behind it, and is slower than in FP16.",
         remedy="Leave it in FP16 in quantized networks; feed it in the layout that it reads; or pack pixels into channels.",
         references=(CONVOLUTION_GUIDE, QUANTIZED_TYPES, issue(993)),

@@ -96,7 +96,8 @@ def _misaligned(context: Context, key: tuple[int, int, int], layers: list[Layer]
     sizes = [f"{name} = {size}" for name, size in (("N", n), ("K", k)) if size % granule]
     return Finding(
         "GEMM002",
-        f"{plural(len(layers), 'GEMM')} with {' and '.join(sizes)}, no multiple of {granule}: {time_text(time, context.pct(time))}, "
+        f"{plural(len(layers), 'GEMM')} with {' and '.join(sizes)}, no multiple of {granule}: "
+        f"{time_text(time, context.pct(time))}, "
         f"{100 * waste:.0f} % of the padded product is padding.",
         indices(layers),
         stakes_ms=stakes,
@@ -160,28 +161,32 @@ RULES: tuple[Rule, ...] = (
         id="GEMM001",
         title="Reduced-precision GEMM or attention on CUDA cores",
         severity=Severity.WARNING,
-        looks_for="A GEMM or fused attention whose data is FP16, BF16 or quantized and whose kernel, by its name, does not use "
+        looks_for="A GEMM or fused attention whose data is FP16, BF16 or quantized and whose kernel, by its name, "
+        "does not use "
         "tensor cores.",
         why="The device's tensor cores multiply these types several times faster than its CUDA cores.",
         remedy="Make K and N multiples of 8 (16 for 8-bit types); batch the calls; keep both operands in the reduced type.",
         references=(MATRIX_GUIDE, CUTLASS),
         columns=("kind", "tactic", "tensor_cores", "precision", "gemm_m", "gemm_n", "gemm_k", "latency_ms"),
         check=_reduced_on_cuda_cores,
-        not_when="Matrix-vector products, which are bound by reading the weights (GEMM003); M, N or K below 8; layers at 60 % of "
+        not_when="Matrix-vector products, which are bound by reading the weights (GEMM003); M, N or K below 8; layers "
+        "at 60 % of "
         "the bandwidth or more; devices without tensor cores.",
     ),
     Rule(
         id="GEMM002",
         title="GEMM dimensions are not aligned",
         severity=Severity.INFO,
-        looks_for="GEMMs on tensor cores whose N or K is no multiple of 128 bits: 4 elements of TF32, 8 of FP16, 16 of INT8. One "
+        looks_for="GEMMs on tensor cores whose N or K is no multiple of 128 bits: 4 elements of TF32, 8 of FP16, 16 "
+        "of INT8. One "
         "finding for each pair of N and K that takes 0.05 % of the time or more.",
         why="Tensor-core kernels load 128 bits at a time. Other sizes are padded, or fall back to narrower loads.",
         remedy="Pad heads and classes (50 to 56), or merge small GEMMs over the same input into one and split its result.",
         references=(MATRIX_GUIDE, TENSOR_CORES),
         columns=("kind", "tactic", "tensor_cores", "gemm_n", "gemm_k", "latency_ms"),
         check=_odd_dimensions,
-        not_when="Judged from the sizes alone: the kernel's suffix _alignN is what it demands at most. Matrix-vector products "
+        not_when="Judged from the sizes alone: the kernel's suffix _alignN is what it demands at most. Matrix-vector "
+        "products "
         "and attention are left out.",
     ),
     Rule(

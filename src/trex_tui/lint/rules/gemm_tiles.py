@@ -138,7 +138,8 @@ def _half_empty(context: Context, found: list[Tiled], sms: int) -> Iterator[Find
     most = max(one.tiling.tiles for one in small)
     yield Finding(
         "GEMM004",
-        f"{plural(len(layers), 'layer')} have at most {plural(most, 'tile')} for {sms} SMs, so that more than half of the GPU is "
+        f"{plural(len(layers), 'layer')} have at most {plural(most, 'tile')} for {sms} SMs, so that more than half of "
+        f"the GPU is "
         f"idle: {time_text(time, share)}.",
         indices(layers),
         confidence=Confidence.MEDIUM,
@@ -195,21 +196,25 @@ RULES: tuple[Rule, ...] = (
         id="GEMM004",
         title="Tiles do not fill whole waves of SMs",
         severity=Severity.INFO,
-        looks_for="Convolutions and GEMMs of 0.5 % of the time or more whose tiles make between 1 and 4 waves, the last so empty "
+        looks_for="Convolutions and GEMMs of 0.5 % of the time or more whose tiles make between 1 and 4 waves, the "
+        "last so empty "
         "that less than 70 % is used; and layers with tiles for less than half of the SMs, if they add up to 10 %.",
         why="Blocks run one wave after another. A last wave of a few tiles takes as long as a full one.",
-        remedy="Choose a batch that fills the last wave; look for another tactic. One such layer alone is nothing to worry about.",
+        remedy="Choose a batch that fills the last wave; look for another tactic. One such layer alone is nothing to "
+        "worry about.",
         references=(MATRIX_GUIDE,),
         columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
         check=_waves,
-        not_when="Winograd, split-K, stream-K, two-SM and dynamic-cluster kernels, matrix-vector, grouped and depthwise layers: "
+        not_when="Winograd, split-K, stream-K, two-SM and dynamic-cluster kernels, matrix-vector, grouped and "
+        "depthwise layers: "
         "their blocks are not tiles of the result. How many blocks share an SM cannot be seen, hence the low confidence.",
     ),
     Rule(
         id="GEMM005",
         title="Tiles are mostly empty",
         severity=Severity.WARNING,
-        looks_for="Convolutions and GEMMs of 0.1 % of the time or more of whose tiles less than 25 % is product, whichever way "
+        looks_for="Convolutions and GEMMs of 0.1 % of the time or more of whose tiles less than 25 % is product, "
+        "whichever way "
         "round the tile lies.",
         why="A kernel computes whole tiles, whatever of them is used: tensor cores then multiply zeros.",
         remedy="Concatenate narrow outputs into one product; fold the batch into M; write products with one column as a "
@@ -217,7 +222,8 @@ RULES: tuple[Rule, ...] = (
         references=(MATRIX_GUIDE,),
         columns=("tactic_tile", "gemm_m", "gemm_n", "gemm_batch", "latency_ms"),
         check=_empty_tiles,
-        not_when="Layers at 60 % of the memory bandwidth or more; matrix-vector products, grouped and depthwise layers; Winograd "
+        not_when="Layers at 60 % of the memory bandwidth or more; matrix-vector products, grouped and depthwise "
+        "layers; Winograd "
         "kernels, whose tiles are of another product.",
     ),
 )

@@ -62,7 +62,7 @@ def _wide_layers(context: Context) -> Iterator[Finding | NotChecked]:
         if (context.pct(layer.latency_ms) or 0.0) >= least:
             yield Finding(
                 "PREC001",
-                f"{called(layer)} is {layer.inputs[0].dtype or 'FP32'} in and out in an engine of reduced precision: "
+                f"{called(layer)} is FP32 in and out in an engine of reduced precision: "
                 f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
                 (layer.index,),
                 stakes_ms=fraction(context, layer, 0.5),
@@ -121,15 +121,15 @@ def _island(context: Context, layer: Layer) -> Finding:
         for one in (*context.producers(layer), *context.consumers(layer))
         if one.kind in _CONVERSIONS and _serves_only(context, one, layer)
     ]
-    bits = layer.inputs[0].dtype.bits if layer.inputs[0].dtype else 16
-    stakes = fraction(context, layer, 1 - 8 / bits) | whole_time(around)
+    precision = context.input_type(layer) or DataType.FP16
+    stakes = fraction(context, layer, 1 - 8 / precision.bits) | whole_time(around)
     time = time_of([layer, *around])
     is_average = "AVERAGE" in str(layer.attributes.get("PoolingType", "")).upper()
     is_hard = layer.kind in _NO_QUANTIZED_KERNEL or is_average
     with_them = f", with {plural(len(around), 'conversion')} around it" if around else ""
     return Finding(
         "PREC002",
-        f"{called(layer)} computes in {layer.inputs[0].dtype or 'floating point'} between quantized layers"
+        f"{called(layer)} computes in {precision.value} between quantized layers"
         f"{with_them}: {time_text(time, context.pct(time))}.",
         indices([layer, *around]),
         severity=Severity.INFO if is_hard else None,
@@ -237,9 +237,11 @@ RULES: tuple[Rule, ...] = (
         id="PREC001",
         title="FP32 layer in an engine of reduced precision",
         severity=Severity.WARNING,
-        looks_for="A layer of 0.5 % of the time or more, with 1 024 elements or more, whose floating-point inputs and first output "
+        looks_for="A layer of 0.5 % of the time or more, with 1 024 elements or more, whose floating-point inputs and "
+        "first output "
         "are all FP32, where at least 20 % of the convolutions, GEMMs and attention layers are of reduced precision.",
-        why="It moves twice the bytes, keeps its products off the fast tensor-core modes, and often needs conversions around it.",
+        why="It moves twice the bytes, keeps its products off the fast tensor-core modes, and often needs conversions "
+        "around it.",
         remedy="Put the cast or the Q before it; check for constants, plugins and pinned layers that keep it in FP32.",
         references=(QUANTIZED_TYPES, issue(550)),
         columns=("kind", "input_formats", "output_formats", "latency_ms"),
@@ -250,22 +252,27 @@ RULES: tuple[Rule, ...] = (
         id="PREC002",
         title="Float island between quantized layers",
         severity=Severity.WARNING,
-        looks_for="A layer with floating-point input and output whose nearest products before and behind it are all quantized.",
+        looks_for="A layer with floating-point input and output whose nearest products before and behind it are all "
+        "quantized.",
         why="The data is widened before it and quantized again behind it, and moves in twice or four times the bytes.",
-        remedy="Put Q and DQ on its input, so that the pair moves through it: max pools, concatenations and slices run quantized.",
+        remedy="Put Q and DQ on its input, so that the pair moves through it: max pools, concatenations and slices "
+        "run quantized.",
         references=(QUANTIZED_TYPES, RESIDUAL_QDQ),
         columns=("kind", "input_formats", "output_formats", "latency_ms"),
         check=_islands,
-        not_when="Reformats, Q and DQ themselves; opaque Myelin blocks; the network's edges. Average pools, reductions, softmax "
+        not_when="Reformats, Q and DQ themselves; opaque Myelin blocks; the network's edges. Average pools, "
+        "reductions, softmax "
         "and resizes are told as info.",
     ),
     Rule(
         id="PREC003",
         title="Requested precision and device do not fit",
         severity=Severity.WARNING,
-        looks_for="An engine whose products are all FP32 and take at least half of the time, on a device with FP16 tensor cores; "
+        looks_for="An engine whose products are all FP32 and take at least half of the time, on a device with FP16 "
+        "tensor cores; "
         "INT8 allowed without FP16; FP16 allowed on a device without fast FP16.",
-        why="FP16 halves the bytes and multiplies several times faster. INT8 alone leaves FP32 wherever nothing is quantized.",
+        why="FP16 halves the bytes and multiplies several times faster. INT8 alone leaves FP32 wherever nothing is "
+        "quantized.",
         remedy="Build with --fp16, or export a strongly typed FP16 model; --best for quantized ones. If accuracy forbids it, "
         "ignore this rule with that reason.",
         references=(TENSOR_CORES, issue(550), issue(218)),
@@ -277,7 +284,8 @@ RULES: tuple[Rule, ...] = (
         id="PREC004",
         title="The builder changed or lost precision",
         severity=Severity.INFO,
-        looks_for="Notes of the builder: a non-conforming implementation, subnormal or overflowing FP16 weights, INT64 cast down.",
+        looks_for="Notes of the builder: a non-conforming implementation, subnormal or overflowing FP16 weights, "
+        "INT64 cast down.",
         why="Such an engine may be less accurate than what was asked for, and only the log says so.",
         remedy="Clip or scale the weights, keep the layer in FP32, or export a strongly typed model.",
         references=(issue(1310),),
