@@ -203,8 +203,11 @@ def _edge_finding(context: Context, layer: Layer, *, at_input: bool) -> Finding:
 
 
 def _binding_remedy(layer: Layer, inner: Tensor, side: str) -> str:
-    if layer.kind is LayerKind.SHUFFLE:
-        return f"The model's own transpose: export it with the {side} in the order it computes in (tf2onnx --{side}s-as-nchw)."
+    if layer.kind is LayerKind.SHUFFLE or "Tran" in operators(layer):
+        return (
+            f"The model's own transpose: export it with the {side} in the order it computes in "
+            f"(tf2onnx: --{side}s-as-nchw)."
+        )
     binding = binding_format(inner)
     if binding is None:
         return f"Exchange {inner.description} with the caller if a binding can have it; otherwise leave it."

@@ -144,8 +144,8 @@ def _island(context: Context, layer: Layer) -> Finding:
 
 def _serves_only(context: Context, conversion_layer: Layer, layer: Layer) -> bool:
     """Whether a conversion stands between this layer and its neighbour alone."""
-    readers = context.consumers(conversion_layer)
-    return len(readers) == 1 or layer.index < conversion_layer.index
+    links = context.engine.consumers(conversion_layer)
+    return layer.index < conversion_layer.index or all(link.target == layer.index for link in links[:2])
 
 
 # PREC003
