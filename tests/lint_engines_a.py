@@ -161,8 +161,14 @@ def engine_of(
     device: dict[str, Any] | None = A100,
     precision: str | None = None,
 ) -> Engine:
-    """An engine out of files: layers, their times in milliseconds, and the device that its metadata states."""
-    write_graph(folder / "net.graph.json", layers, bindings)
+    """An engine out of files: layers, their times in milliseconds, and the device that its metadata states.
+
+    What is read, never written, and not called weights, is an input of the network, beside the `bindings`.
+    """
+    written = {one["Name"] for raw in layers for one in raw["Outputs"]}
+    read = [one["Name"] for raw in layers for one in raw["Inputs"]]
+    inputs = [name for name in read if name not in written and not name.endswith("weights")]
+    write_graph(folder / "net.graph.json", layers, list(dict.fromkeys([*inputs, *bindings])))
     if times is not None:
         names = [one["Name"] for one in layers]
         write_profile(folder / "net.profile.json", list(zip(names, times, strict=True)), count=100)
