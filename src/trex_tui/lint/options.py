@@ -1,4 +1,4 @@
-"""How an engine was built and run, out of metadata and the heads of logs: one place to ask, with the source of each answer."""
+"""How an engine was built and run, out of metadata and the heads of logs: one place to ask, with its sources."""
 
 from __future__ import annotations
 
@@ -79,11 +79,17 @@ def build_run(engine: Engine) -> Run:
 
 @lru_cache(maxsize=8)
 def timed_run(engine: Engine) -> Run:
-    """The run that timed the engine."""
-    head = _head(engine, ArtifactKind.PROFILE_LOG)
+    """The run that timed the engine: one of its own, or the build's where that went on to infer."""
+    kind = ArtifactKind.PROFILE_LOG
+    if kind not in engine.files:
+        kind = ArtifactKind.BUILD_LOG
+    head = _head(engine, kind)
+    build = head.sections.get("Build Options", {})
+    if kind is ArtifactKind.BUILD_LOG and "Enabled" in (build.get("Skip inference"), build.get("Build only")):
+        head = LogHead()
     inference = _texts(engine.metadata.inference_options)
     in_log = head.sections.get("Inference Options", {})
-    kinds = [ArtifactKind.PROFILE_LOG] if in_log else []
+    kinds = [kind] if in_log else []
     kinds += [ArtifactKind.PROFILE_METADATA] if inference else []
     return _run(head, {}, inference | in_log, kinds)
 

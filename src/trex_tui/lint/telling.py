@@ -1,4 +1,4 @@
-"""Words and small sums that rules share: how a layer is called, why something was not checked, what its whole time is worth."""
+"""Words and small sums that rules share: how a layer is called, why something was not checked, what time it is worth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ NO_DETAILS = (
     "tensors and tactics"
 )
 NO_TIMING = "no timing run: run trtexec with --exportTimes, or keep its log or performance summary"
-NO_BUILD_LOG = "needs the verbose build log: build with trtexec --verbose and keep the output beside the other files as NAME.build.log"
+NO_BUILD_LOG = (
+    "needs the verbose build log: build with trtexec --verbose and keep the output beside the other files as "
+    "NAME.build.log"
+)
 
 _NAME_WIDTH = 60
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from trex_tui.engine.kinds import LayerKind
@@ -10,7 +10,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.telling import NO_DETAILS, called, indices, ran, time_of, time_text, whole_time
-from trex_tui.lint.walking import IDLE, beyond
+from trex_tui.lint.walking import IDLE, MOST_VISITED, beyond
 from trex_tui.text import plural
 
 _BETWEEN = IDLE | {
@@ -74,16 +74,22 @@ def _joins_activations(context: Context, layer: Layer) -> bool:
 
 def _kernels_between(context: Context, first: Layer, last: Layer) -> tuple[Layer, ...]:
     """Layers that take time on the way from one product to the other."""
-    found: dict[int, Layer] = {}
-    waiting = [one for one in context.consumers(first)]
-    while waiting:
+    on_the_way = _reached(first, last, context.consumers) & _reached(last, first, context.producers)
+    return tuple(layer for layer in map(context.layers.__getitem__, sorted(on_the_way)) if ran(layer))
+
+
+def _reached(start: Layer, end: Layer, step: Callable[[Layer], list[Layer]]) -> set[int]:
+    """Indices of the light layers that steps from `start` reach before they pass `end`."""
+    low, high = sorted((start.index, end.index))
+    found: set[int] = set()
+    waiting = step(start)
+    while waiting and len(found) < MOST_VISITED:
         layer = waiting.pop()
-        if layer.index in found or not first.index < layer.index < last.index:
-            continue
-        if layer.kind is LayerKind.SOFTMAX or layer.kind in _BETWEEN:
-            found[layer.index] = layer
-            waiting.extend(context.consumers(layer))
-    return tuple(found[index] for index in sorted(found) if ran(found[index]))
+        light = layer.kind is LayerKind.SOFTMAX or layer.kind in _BETWEEN
+        if light and layer.index not in found and low < layer.index < high:
+            found.add(layer.index)
+            waiting.extend(step(layer))
+    return found
 
 
 def opaque_blocks(context: Context) -> list[Layer]:

@@ -23,6 +23,7 @@ _RUNTIME = (
 _TO_DLA = re.compile(r" to nvm$")
 _FROM_DLA = re.compile(r" from nvm$")
 _FINISH = re.compile(r"copy finish$")
+_NO_LAYERS = "no layers: run trtexec with --exportLayerInfo or --exportProfile"
 LOADABLES = 16
 """Subgraphs that one DLA core holds."""
 LEAST_BLOCKS = 2
@@ -39,6 +40,9 @@ def _asked_for_dla(context: Context) -> bool:
 
 
 def _fallback(context: Context) -> Iterator[Finding | NotChecked]:
+    if not context.layers:
+        yield NotChecked("DLA001", _NO_LAYERS)
+        return
     blocks, asked = dla_blocks(context), _asked_for_dla(context)
     if not blocks and not asked:
         return  # no DLA anywhere: nothing can have left it
@@ -67,6 +71,9 @@ def _computes(layer: Layer) -> bool:
 
 
 def _transitions(context: Context) -> Iterator[Finding | NotChecked]:
+    if not context.layers:
+        yield NotChecked("DLA002", _NO_LAYERS)
+        return
     blocks = dla_blocks(context)
     to_dla = [layer for layer in context.layers if _TO_DLA.search(layer.name)]
     from_dla = [layer for layer in context.layers if _FROM_DLA.search(layer.name)]

@@ -188,8 +188,8 @@ def _normalization(context: Context) -> Iterator[Finding | NotChecked]:
                 Evidence("plugins", len(plugins)),
                 Evidence("plugins_ms", total),
             ),
-            remedy="Build once with TensorRT's own normalization (without --pluginInstanceNorm since 10, kNATIVE_INSTANCENORM "
-            "of the ONNX parser before) and compare: it is not always faster.",
+            remedy="Build once with TensorRT's own normalization (without --pluginInstanceNorm since 10, with "
+            "kNATIVE_INSTANCENORM of the ONNX parser before) and compare: it is not always faster.",
         )
 
 

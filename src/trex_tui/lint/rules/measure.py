@@ -75,7 +75,7 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
     if not (moves or tails or (cv is not None and cv > UNSTABLE_CV_PCT)):
         return
     told = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Verdict.STABLE else ""
-    spread = f"coefficient of variance {cv:.1f} %" if cv is not None else "rows unknown"
+    spread = f"coefficient of variance {cv:.1f} %" if cv is not None else "its spread is unknown"
     tail = f", percentile 99 at {ratio:.2f} times the median" if ratio is not None else ""
     yield Finding(
         "MEASURE002",

@@ -33,8 +33,8 @@ _READS_AND_WRITES = MOVEMENT | {LayerKind.REDUCTION, LayerKind.CONCAT, LayerKind
 _RANDOM_ACCESS = frozenset({"Gath", "Scat", "Grid", "Resi", "Gtr"})
 
 _REMEDIES = {
-    Bound.COMPUTE: "Bound by compute: look for tiles that are mostly empty, channels that are not aligned, or a kernel not on "
-    "tensor cores.",
+    Bound.COMPUTE: "Bound by compute: look for tiles that are mostly empty, channels that are not aligned, or a kernel off "
+    "the tensor cores.",
     Bound.BANDWIDTH: "Bound by memory: fuse it with its neighbours, narrow the types, or batch so that weights are read "
     "once for more data.",
 }

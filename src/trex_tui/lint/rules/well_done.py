@@ -158,7 +158,7 @@ def _at_bandwidth(context: Context) -> Iterator[Finding | NotChecked]:
         text = ", ".join(f"{called(layer)} {reached:.0f} %" for layer, reached in found)
         yield _good(
             "OK-BW",
-            f"{plural(len(found), 'large layer')} near the peak of the memory bandwidth, where only fewer bytes help: {text}.",
+            f"{plural(len(found), 'large layer')} near the peak of the memory bandwidth: only fewer bytes help. {text}.",
             indices(layer for layer, _ in found),
             *(Evidence("bandwidth_pct", reached) for _, reached in found),
         )
