@@ -23,6 +23,7 @@ deserialization."""
 _BANNER = re.compile(r"&&&& RUNNING TensorRT\.trtexec \[TensorRT v\d+\](?: \[b\d+\])? # (?P<words>.+)")
 _SECTION = re.compile(r"\[I\] === (?P<name>[^=]+?) ===\s*$")
 _OPTION = re.compile(r"\[I\] (?P<label>[^:]{1,80}?)\s*:\s*(?P<value>.*?)\s*$")
+_END = re.compile(r"\[I\]\s*$|\[I\] (?:\[TRT\]|TensorRT version)")
 _CHOSEN_SHAPE = re.compile(
     r"\[W\].*?(?P<text>Automatically (?:overriding|setting) shape to:? ?\S+)", re.IGNORECASE
 )
@@ -68,8 +69,8 @@ def parse_log_head(text: str) -> LogHead:
             arguments = tuple(match["words"].split())
         elif match := _CHOSEN_SHAPE.search(line):
             chosen.append(match["text"])
+        elif _END.search(line):
+            section = None
         elif section is not None and (match := _OPTION.search(line)):
             section.setdefault(match["label"].strip(), match["value"])
-        elif "[I]" not in line:
-            section = None
     return LogHead(arguments, sections, tuple(chosen))

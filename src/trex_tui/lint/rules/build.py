@@ -25,6 +25,8 @@ _SUFFIXED = re.compile(r"workspace:(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGkmg]i?[
 NO_OPTIONS = "no build options: keep the build's metadata or its log beside the other files"
 LAST_LETTER_DECIDES = (10, 1)
 """Since that TensorRT trtexec takes the last letter of a pool size as its unit, and `B` is bytes."""
+# They exclude kernels and fusions for all layers; the others may be wanted for what they are.
+_SERIOUS = frozenset({"Version Compatible", "hardwareCompatibilityLevel"})
 LEAST_MIB = 1.0
 SMALL_MIB = 16.0
 MOST_MIB = 2.0**20
@@ -120,7 +122,7 @@ def _limited_search(context: Context) -> Iterator[Finding | NotChecked]:
     if sparse.startswith(("enable", "force")) and tactics and not any(one.is_sparse for one in tactics):
         limits.append(("Sparsity", f"{run.options['Sparsity']}, and not one kernel is sparse"))
     if limits:
-        serious = bool(list(_compatibility_limits(run)))
+        serious = any(name in _SERIOUS for name, _ in limits)
         yield Finding(
             "BUILD004",
             f"The choice of kernels was limited by {plural(len(limits), 'option')}: "
@@ -199,8 +201,8 @@ def _dynamic(context: Context) -> Iterator[Finding]:
     if open_layers:
         yield Finding(
             "BUILD005",
-            f"{plural(len(open_layers), 'layer')} of {len(context.layers)} have dimensions or types that are not told: their "
-            "bytes and products are unknown.",
+            f"Dimensions or types are not told in {plural(len(open_layers), 'layer')} of {len(context.layers)}: "
+            "bytes and products there are unknown.",
             tuple(layer.index for layer in open_layers),
             confidence=Confidence.HIGH,
             evidence=(Evidence("layers", len(open_layers)),),
@@ -258,8 +260,8 @@ RULES: tuple[Rule, ...] = (
         id="BUILD004",
         title="The search for kernels was limited",
         severity=Severity.INFO,
-        looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1; as a warning restricted "
-        "mode, version or hardware compatibility, refit, stripped weights; sparsity without a sparse kernel.",
+        looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1; restricted mode, "
+        "refit, stripped weights; sparsity without a sparse kernel; as a warning version or hardware compatibility.",
         why="Kernels that were not tried, or not allowed, may be the faster ones.",
         remedy="If it is not on purpose, build once with the defaults and compare.",
         references=(_PERFORMANCE, _COMPATIBILITY),

@@ -53,8 +53,8 @@ def _fallback(context: Context) -> Iterator[Finding | NotChecked]:
     total = time_of(left)
     yield Finding(
         "DLA001",
-        f"The engine was built for the DLA, and {plural(len(left), 'layer')} that compute run on the GPU "
-        f"({time_text(total, context.pct(total))}), beside {plural(len(blocks), 'DLA block')}.",
+        f"The engine was built for the DLA; left to the GPU, copies aside: {plural(len(left), 'layer')}, "
+        f"{time_text(total, context.pct(total))}, beside {plural(len(blocks), 'DLA block')}.",
         indices(left),
         confidence=Confidence.MEDIUM,
         evidence=(

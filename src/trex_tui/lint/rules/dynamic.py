@@ -9,7 +9,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, indices, time_of, whole_time
+from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, indices, time_of, time_text, whole_time
 from trex_tui.text import plural
 
 _INDEX_TYPES = frozenset({DataType.INT32, DataType.INT64, DataType.BOOL})
@@ -45,7 +45,7 @@ def _overhead(context: Context) -> Iterator[Finding | NotChecked]:
         return
     yield Finding(
         "DYN001",
-        f"{plural(len(found), 'layer')} compute nothing but shapes, indices and masks: {total:.4g} ms, {share:.1f} %.",
+        f"{plural(len(found), 'layer')} for shapes, indices and masks alone: {time_text(total, share)}.",
         indices(found),
         confidence=Confidence.MEDIUM,
         stakes_ms=whole_time(found),

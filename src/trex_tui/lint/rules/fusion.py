@@ -180,8 +180,8 @@ def _normalization(context: Context) -> Iterator[Finding | NotChecked]:
         total = time_of(plugins)
         yield Finding(
             "FUSE004",
-            f"{plural(len(plugins), 'normalization')} run as plugins ({time_text(total, context.pct(total))}): nothing is "
-            "fused with a plugin, and it may force layouts on its neighbours.",
+            f"{plural(len(plugins), 'normalization plugin')}, {time_text(total, context.pct(total))}: nothing is fused "
+            "with a plugin, and it may force layouts on its neighbours.",
             indices(plugins),
             evidence=(
                 Evidence("plugin_type", str(plugins[0].attributes.get("PluginType"))),
@@ -212,7 +212,7 @@ def _split_normalization(context: Context) -> Iterator[Finding]:
     total = sum(stakes.values()) if stakes else None
     yield Finding(
         "FUSE004",
-        f"{plural(len(pairs), 'normalization')} take two kernels each, one for the statistics and one to apply them: the "
+        f"{plural(len(pairs), 'normalization')} in two kernels each, one for the statistics and one to apply them: the "
         f"shorter ones add up to {time_text(total, context.pct(total))}.",
         indices(layer for pair in pairs for layer in pair),
         confidence=Confidence.LOW,

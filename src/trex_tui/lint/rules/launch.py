@@ -209,7 +209,7 @@ def _hot(context: Context) -> Iterator[Finding | NotChecked]:
     for layer in timed:
         share = context.pct(layer.latency_ms) or 0.0
         if not (
-            (share >= HOT_PCT and share >= HOT_TIMES_MEAN * mean)
+            (share >= context.threshold("HOT001.latency_pct", HOT_PCT) and share >= HOT_TIMES_MEAN * mean)
             or (share >= WARM_PCT and share >= WARM_TIMES_MEDIAN * median)
         ):
             continue

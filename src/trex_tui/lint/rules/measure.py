@@ -71,8 +71,10 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
     ratio = tail_ratio(series)
     cv = series.cv_pct
     moves = run is not None and run.verdict in (Verdict.DRIFT, Verdict.STEPS, Verdict.BIMODAL)
-    tails = ratio is not None and ratio > UNSTABLE_RATIO
-    if not (moves or tails or (cv is not None and cv > UNSTABLE_CV_PCT)):
+    tails = ratio is not None and ratio > context.threshold("MEASURE002.p99_ratio", UNSTABLE_RATIO)
+    if not (
+        moves or tails or (cv is not None and cv > context.threshold("MEASURE002.cv_pct", UNSTABLE_CV_PCT))
+    ):
         return
     told = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Verdict.STABLE else ""
     spread = f"coefficient of variance {cv:.1f} %" if cv is not None else "its spread is unknown"
@@ -113,8 +115,7 @@ def _foreign_profile(context: Context) -> Iterator[Finding | NotChecked]:
         words = (
             "not one row names a layer of this graph"
             if none_fits
-            else f"{plural(unmatched, 'row')} of it name no layer of this graph, and {plural(len(missing), 'layer')} "
-            "have no row"
+            else f"{plural(unmatched, 'row')} without a layer, {plural(len(missing), 'layer')} without a row"
         )
         yield Finding(
             "MEASURE003",
@@ -126,8 +127,8 @@ def _foreign_profile(context: Context) -> Iterator[Finding | NotChecked]:
     else:
         yield Finding(
             "MEASURE003",
-            f"{plural(len(missing), 'layer')} of {len(context.layers)} have no time, the first is {called(missing[0])}: sums "
-            "and shares leave them out.",
+            f"The profile has no row for {plural(len(missing), 'layer')} of {len(context.layers)}, the first "
+            f"{called(missing[0])}: sums and shares leave that out.",
             tuple(layer.index for layer in missing),
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,

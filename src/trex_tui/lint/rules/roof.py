@@ -23,7 +23,7 @@ REACHABLE = 0.7
 """Share of the roof that good kernels reach: what a stake may promise."""
 LEAST_PCT = 2.0
 TIMES_FLOOR = 3.0
-SLOW_COPY = 0.3
+SLOW_COPY_PCT = 30.0
 COPY_LEAST_PCT = 0.5
 COPY_TIMES_FLOOR = 10.0
 LEAST_CALIBRATING = 3
@@ -146,7 +146,7 @@ def _slow_movement(context: Context) -> Iterator[Finding | NotChecked]:
             continue
         rate = size / time
         too_short = time < COPY_TIMES_FLOOR * floor or (context.pct(time) or 0.0) < COPY_LEAST_PCT
-        if too_short or rate >= context.threshold("ROOF002.share", SLOW_COPY) * best:
+        if too_short or 100.0 * rate >= context.threshold("ROOF002.best_pct", SLOW_COPY_PCT) * best:
             continue
         on_main = layer.stream == stream
         words = "" if on_main else f"; it runs on stream {layer.stream}, beside others"

@@ -46,7 +46,7 @@ def _tensor_cores(context: Context) -> Iterator[Finding | NotChecked]:
     besides = f" ({plural(len(closed), 'closed Myelin block')} not counted)" if closed else ""
     yield _good(
         "OK-TC",
-        f"All {len(able)} convolutions and GEMMs that can use tensor cores do{besides}.",
+        f"On tensor cores: {len(able)} of {len(able)} convolutions and GEMMs that can be{besides}.",
         indices(able),
         Evidence("layers", len(able)),
     )
@@ -92,7 +92,7 @@ def _residuals(context: Context) -> Iterator[Finding | NotChecked]:
     if found := residual_products(context):
         yield _good(
             "OK-RES",
-            f"{plural(len(found), 'residual addition')} run inside the convolution.",
+            f"Done inside convolutions: {plural(len(found), 'residual addition')}.",
             indices(found),
             Evidence("layers", len(found)),
         )
@@ -117,7 +117,7 @@ def _attention(context: Context) -> Iterator[Finding | NotChecked]:
         return
     yield _good(
         "OK-ATTN",
-        f"All {plural(len(found), 'attention block')} run as one kernel each, with their projections merged.",
+        f"{plural(len(found), 'attention block')} in one kernel each, with merged projections.",
         indices(found),
         Evidence("layers", len(found)),
     )
@@ -131,7 +131,7 @@ def _quantization(context: Context) -> Iterator[Finding | NotChecked]:
     if all(context.reads_network_input(layer) for layer in dangling):
         yield _good(
             "OK-QDQ",
-            f"{plural(len(found), 'quantized layer')} read and write quantized data, and no Q/DQ runs on its own behind the "
+            f"Quantized data in and out of {plural(len(found), 'quantized layer')}, and no Q/DQ on its own behind the "
             "network's inputs.",
             indices(found),
             Evidence("layers", len(found)),
