@@ -11,9 +11,10 @@ from trex_tui.analysis.columns import derived
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.artifacts import scan
 from trex_tui.cli import main
+from trex_tui.configuration import CONFIG_NAME, PROJECT_NAME, config_files
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
-from trex_tui.loading import CONFIG_NAME, LoadOptions, config_files, load
+from trex_tui.loading import LoadOptions, load
 
 CONFIG = """
 [device."NVIDIA Test GPU"]
@@ -50,7 +51,7 @@ def bandwidth(sample: Path, *peaks: str) -> float | None:
 class TestWhereFilesAre:
     def test_the_directory_of_the_desktop_then_here(self, tmp_path: Path) -> None:
         files = config_files({"XDG_CONFIG_HOME": str(tmp_path)})
-        assert files == [tmp_path / "trex-tui" / CONFIG_NAME, Path(CONFIG_NAME)]
+        assert files == [tmp_path / "trex-tui" / CONFIG_NAME, Path(PROJECT_NAME), Path(CONFIG_NAME)]
 
     def test_without_xdg(self) -> None:
         assert config_files({"HOME": "/home/a"})[0] == Path("/home/a/.config/trex-tui") / CONFIG_NAME

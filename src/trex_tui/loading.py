@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.configuration import config_tables
 from trex_tui.engine.engine import Engine, load_set
 
 if TYPE_CHECKING:
     from trex_tui.analysis.device_overrides import DeviceOverrides
     from trex_tui.artifacts import ArtifactSet
-
-CONFIG_NAME = "trex-tui.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +37,17 @@ class LoadOptions:
         Raises:
             TrexError: An option or a file says something that cannot be.
         """
-        files = [path for path in config_files(os.environ) if path.is_file()]
-        if not peaks and not files:
+        tables = config_tables(os.environ)
+        if not peaks and not tables:
             return cls(optimization_profile)
-        from trex_tui.analysis.device_overrides import load_overrides, overrides_from_options
+        from trex_tui.analysis.device_overrides import overrides_from_options, overrides_in
 
         configured: dict[str, DeviceOverrides] = {}
-        for path in files:
-            for name, stated in load_overrides(path).items():
+        for table in tables:
+            for name, stated in overrides_in(table).items():
                 weaker = configured.get(name)
                 configured[name] = weaker.updated_with(stated) if weaker else stated
         return cls(optimization_profile, overrides_from_options(peaks) if peaks else None, configured)
-
-
-def config_files(environ: Mapping[str, str]) -> list[Path]:
-    """Where configuration is read from, the strongest last: the XDG configuration directory, then the current directory."""
-    stated = environ.get("XDG_CONFIG_HOME")
-    base = Path(stated) if stated else Path(environ.get("HOME") or ".") / ".config"
-    return [base / "trex-tui" / CONFIG_NAME, Path(CONFIG_NAME)]
 
 
 def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> Engine:

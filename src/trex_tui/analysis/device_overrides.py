@@ -13,7 +13,6 @@ do pairs at the top of a file that names none.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.jsonfile import finite_number
+from trex_tui.configuration import ConfigTable, read_config
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
@@ -159,46 +159,35 @@ def _plausible(key: str, value: object, least: float, most: float, where: str) -
 
 
 def load_overrides(path: str | Path) -> dict[str, DeviceOverrides]:
-    """Overrides by device name out of a TOML file; `ANY_DEVICE` for pairs that name no device.
-
-    Whatever stands beside a table `device`, and tables of other names, is somebody else's and ignored.
+    """Overrides by device name out of a configuration file; `ANY_DEVICE` for pairs that name no device.
 
     Raises:
         TrexError: The file cannot be read or understood, or this Python (3.10 without tomli) has no reader for TOML.
     """
-    path = Path(path)
-    root = _read_toml(path)
+    return overrides_in(read_config(Path(path)))
+
+
+def overrides_in(config: ConfigTable) -> dict[str, DeviceOverrides]:
+    """Overrides by device name out of what a file configures.
+
+    Whatever stands beside a table `device`, and tables of other names, is somebody else's and ignored.
+
+    Raises:
+        TrexError: A key is unknown or a value not plausible.
+    """
+    path, root = config.path, config.values
     if "device" not in root:
         flat = {key: one for key, one in root.items() if key == "peak_tflops" or not isinstance(one, dict)}
         return {ANY_DEVICE: overrides_from_mapping(flat, str(path))} if flat else {}
     devices, found = root["device"], {}
+    table = f"{config.prefix}device"
     if not isinstance(devices, dict):
-        raise TrexError(f'{path}: device must be a table per device, such as [device."NVIDIA L4"]')
+        raise TrexError(f'{path}: {table} must be a table per device, such as [{table}."NVIDIA L4"]')
     for name, values in devices.items():
         if not isinstance(values, dict):
-            raise TrexError(f'{path}: device.{printable(name)} must stand in a table [device."NAME"]')
-        found[name] = overrides_from_mapping(values, f"{path}: device.{printable(name)}")
+            raise TrexError(f'{config.place(f"device.{name}")} must stand in a table [{table}."NAME"]')
+        found[name] = overrides_from_mapping(values, config.place(f"device.{name}"))
     return found
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    for module in ("tomllib", "tomli"):
-        try:
-            reader = importlib.import_module(module)
-            break
-        except ModuleNotFoundError:
-            continue
-    else:
-        raise TrexError(
-            f"{path}: reading TOML needs Python 3.11 or the package tomli; or state it as an option"
-        )
-    try:
-        root: dict[str, Any] = reader.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise TrexError(f"{path}: is not valid TOML ({' '.join(str(error).split())})") from error
-    return root
 
 
 def overrides_for(name: str | None, overrides: Mapping[str, DeviceOverrides]) -> DeviceOverrides | None:

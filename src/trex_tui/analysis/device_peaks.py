@@ -98,6 +98,14 @@ def peak_ops(
     return found
 
 
+def has_tensor_cores(device: DeviceModel, precision: DataType) -> bool | None:
+    """Whether the device has tensor cores for a precision (for FP32: TF32); None if its architecture is not known."""
+    if device.architecture is None:
+        return None
+    wanted = DataType.TF32 if precision is DataType.FP32 else precision
+    return _tensor_rate(device, wanted, None, []) is not None
+
+
 def _stated(device: DeviceModel, precision: DataType, value: float) -> Peak:
     formula = f"the stated peak for {precision.value}"
     return Peak(value, tag=STATED, source=device.stated_in, formula=formula)

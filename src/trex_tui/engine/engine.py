@@ -45,6 +45,7 @@ class Engine:
         optimization_profiles: How many the layer information distinguishes (TensorRT 10 and later: always 1).
         profile_iterations: Iterations of the profile run; None if there is no profile or it does not say.
         has_profile: Whether a profile was read.
+        profile_rows_unmatched: Rows of the profile that name no layer.
         timing: Rows of the timing run; None if there are none.
         metadata: Options, device and performance summary.
         tensorrt_version: As a log or the plan states it; None if no file does.
@@ -69,6 +70,7 @@ class Engine:
     layer_info_extra: dict[str, Any] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     stated_device: Any = None
+    profile_rows_unmatched: int = 0
 
     @classmethod
     def from_records(cls, records: Records, optimization_profile: int | None = None) -> Engine:
@@ -116,6 +118,7 @@ class Engine:
             optimization_profiles=count,
             layer_info_extra=info.extra if info else {},
             diagnostics=(*notes, *joined.diagnostics),
+            profile_rows_unmatched=joined.unmatched,
         )
 
     @property

@@ -15,10 +15,15 @@ from trex_tui.text import plural, shorten_middle
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One latency per layer, None where no row belongs to it, and what was left over on both sides."""
+    """One latency per layer, None where no row belongs to it, and what was left over on both sides.
+
+    Attributes:
+        unmatched: Rows that name no layer.
+    """
 
     latencies: list[LayerLatency | None]
     diagnostics: list[Diagnostic]
+    unmatched: int = 0
 
 
 def join_profile(names: Sequence[str], profile: Profile | None, file: Path | None) -> Joined:
@@ -42,7 +47,8 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
         found = rows.pop((name, seen[name]), None)
         seen[name] += 1
         latencies.append(_latency(found) if found else None)
-    return Joined(latencies, _leftovers(names, latencies, list(rows.values()), len(profile.rows), file))
+    notes = _leftovers(names, latencies, list(rows.values()), len(profile.rows), file)
+    return Joined(latencies, notes, len(rows))
 
 
 def _latency(row: ProfileRow) -> LayerLatency:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -73,13 +73,17 @@ class Registry:
         return wanted
 
 
-def unknown(complaint: str, wanted: str, known: Iterable[str]) -> str:
+def unknown(complaint: str, wanted: str, known: Sequence[str]) -> str:
     """A complaint with the most similar names that there are."""
+    return f"{printable(complaint)}; {similar(wanted, known) or '`trex-tui lint --rules` lists them'}"
+
+
+def similar(wanted: str, known: Sequence[str]) -> str:
+    """`did you mean A or B?`; empty if nothing is similar."""
     from difflib import get_close_matches  # for messages only
 
-    close = get_close_matches(wanted, list(known), n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else "`trex-tui lint --rules` lists them"
-    return f"{printable(complaint)}; {hint}"
+    close = get_close_matches(wanted, known, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(close)}?" if close else ""
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,6 @@ Every severity, order and sum that people see is decided here, so that a screen,
 from __future__ import annotations
 
 import math
-import traceback
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from pathlib import Path
 
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
-from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.lint.config import LintConfig, Suppression, names_rule
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
@@ -147,7 +145,8 @@ def _apply(rule: Rule, context: Context, found: _Found) -> None:
 
 def _failure(rule: Rule, error: Exception) -> str:
     """What broke and where, in a sentence. The traceback goes to the log of the program that runs this, if it keeps one."""
-    import logging  # for what never happens
+    import logging  # both for what never happens
+    import traceback
 
     logger = logging.getLogger(__name__)
     logger.addHandler(logging.NullHandler())  # nobody listens: then not on the screen either
@@ -250,6 +249,8 @@ def _divided(
 def _matching_layers(engine: Engine, suppression: Suppression) -> frozenset[int] | None:
     if not suppression.layers:
         return None
+    from trex_tui.filtering import FilterError, filter_layers  # 15 ms, and most configurations have no filter
+
     try:
         return frozenset(layer.index for layer in filter_layers(engine, suppression.layers))
     except FilterError as error:

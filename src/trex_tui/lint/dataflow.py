@@ -1,0 +1,111 @@
+"""Where a layer stands in the flow of data: at the network's edge, and between which products. Computed once per engine.
+
+One pass each way over the layers in execution order, so that rules which ask this of every layer stay linear. Values that a
+loop carries over from the iteration before are not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.links import Link
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine.tactics import parse_tactic
+from trex_tui.lint.context import TRANSPARENT, Context
+
+QUANTIZED_PRODUCT = 1
+FLOAT_PRODUCT = 2
+
+MOVING_OPERATORS = frozenset({"Cast", "Move", "Tran", "Resh", "Res", "Slic", "Conc", "Repl", "Copy"})
+"""Operators of generated kernels, as Myelin shortens them, that move data or change its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Answers by layer index.
+
+    Attributes:
+        before: Which kinds of products feed it over movement only: `QUANTIZED_PRODUCT` and `FLOAT_PRODUCT`, or'ed.
+        behind: Which kinds of products read it, likewise.
+        at_input: Layers that read an input of the network, directly or behind NoOps.
+        at_output: Layers that write an output of the network, directly or in front of NoOps.
+    """
+
+    before: tuple[int, ...]
+    behind: tuple[int, ...]
+    at_input: frozenset[int]
+    at_output: frozenset[int]
+
+    def is_between_quantized(self, layer: Layer) -> bool:
+        """Whether all nearest products on both sides are quantized, and there are some on both."""
+        return self.before[layer.index] == self.behind[layer.index] == QUANTIZED_PRODUCT
+
+
+@lru_cache(maxsize=8)
+def flow_of(engine: Engine) -> Flow:
+    """The flow of an engine; kept for the last few."""
+    context = Context(engine)
+    layers = engine.layers
+    products = [_product(context, layer) for layer in layers]
+    before, at_input = [0] * len(layers), set()
+    for layer in layers:
+        sources = _neighbours(engine.producers(layer), layer, "source")
+        before[layer.index] = _gather(sources, layers, products, before)
+        idle = (one for one in sources if layers[one].kind is LayerKind.NOOP)
+        if context.reads_network_input(layer) or any(one in at_input for one in idle):
+            at_input.add(layer.index)
+    behind, at_output = [0] * len(layers), set()
+    for layer in reversed(layers):
+        targets = _neighbours(engine.consumers(layer), layer, "target")
+        behind[layer.index] = _gather(targets, layers, products, behind)
+        idle = (one for one in targets if layers[one].kind is LayerKind.NOOP)
+        if context.writes_network_output(layer) or any(one in at_output for one in idle):
+            at_output.add(layer.index)
+    return Flow(tuple(before), tuple(behind), frozenset(at_input), frozenset(at_output))
+
+
+def _product(context: Context, layer: Layer) -> int:
+    if not context.is_compute(layer):
+        return 0
+    return QUANTIZED_PRODUCT if context.is_quantized(layer) else FLOAT_PRODUCT
+
+
+def _neighbours(links: Iterable[Link], layer: Layer, end: str) -> set[int]:
+    found = {getattr(link, end) for link in links if not link.is_loop}
+    return found - {layer.index}
+
+
+def _gather(
+    neighbours: Iterable[int], layers: tuple[Layer, ...], products: list[int], known: list[int]
+) -> int:
+    flags = 0
+    for index in neighbours:
+        flags |= products[index] or (known[index] if layers[index].kind in TRANSPARENT else 0)
+    return flags
+
+
+def conversion(context: Context, layer: Layer) -> tuple[Tensor, Tensor] | None:
+    """The first input that is data, and the first output; None if one is missing or has no type."""
+    source = next(iter(context.data_inputs(layer)), None)
+    target = layer.outputs[0] if layer.outputs else None
+    if source is None or target is None or source.dtype is None or target.dtype is None:
+        return None
+    return source, target
+
+
+def operators(layer: Layer) -> tuple[str, ...]:
+    """Operators of a generated Myelin kernel, out of its tactic or its name; empty for every other layer."""
+    tactic = parse_tactic(layer.tactic or layer.name) if layer.layer_type == "kgen" else None
+    return tactic.operators if tactic else ()
+
+
+def is_movement(layer: Layer) -> bool:
+    """Whether it does nothing but move data or change its type: copies, transposes, slices, concatenations, Q and DQ."""
+    if layer.kind in (LayerKind.REFORMAT, LayerKind.QUANTIZE, LayerKind.SHUFFLE, LayerKind.CONCAT):
+        return True
+    names = operators(layer)
+    return bool(names) and MOVING_OPERATORS.issuperset(names)

@@ -1,0 +1,77 @@
+"""The head of a log: command line, option sections, chosen shapes; by hand, on damaged input, and on the real logs."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trex_tui.artifacts.log_options import LogHead, parse_log_head, read_log_head
+
+TEXT = """\
+&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --memPoolSize=workspace:1024MiB
+[07/07/2026-02:10:59] [I] === Build Options ===
+[07/07/2026-02:10:59] [I] Memory Pools: workspace: 0.000976562 MiB, dlaSRAM: default
+[07/07/2026-02:10:59] [V] [TRT] Registered plugin creator: x
+[07/07/2026-02:10:59] [I] Input build shape (profile 0): x=1x1+4x1+16x1
+[07/07/2026-02:10:59] [I] LayerPrecisions: \n\
+[07/07/2026-02:10:59] [I] === Inference Options ===
+[07/07/2026-02:10:59] [I] Input inference shape : x=4x1
+[07/07/2026-02:10:59] [I]
+[07/07/2026-02:10:59] [I] Engine deserialized in: 1 s
+[07/07/2026-02:11:40] [W] Shape missing for input with dynamic shape: xAutomatically setting shape to: 1x1x28x28
+"""
+
+
+def test_head_by_hand() -> None:
+    head = parse_log_head(TEXT)
+    assert head.arguments == ("trtexec", "--onnx=a.onnx", "--memPoolSize=workspace:1024MiB")
+    build = head.sections["Build Options"]
+    assert build["Memory Pools"] == "workspace: 0.000976562 MiB, dlaSRAM: default"
+    assert build["LayerPrecisions"] == ""
+    assert head.sections["Inference Options"] == {"Input inference shape": "x=4x1"}
+    assert head.chosen_shapes == ("Automatically setting shape to: 1x1x28x28",)
+
+
+def test_packed_absent_and_foreign_files(tmp_path: Path) -> None:
+    packed = tmp_path / "net.build.log"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    assert read_log_head(packed) == parse_log_head(TEXT)
+    cut = tmp_path / "cut.log"
+    cut.write_bytes(gzip.compress(TEXT.encode())[:40])
+    assert read_log_head(cut) == LogHead()
+    assert read_log_head(tmp_path / "absent.log") == LogHead()
+    assert read_log_head(tmp_path) == LogHead()
+
+
+@given(st.text())
+def test_any_text_has_a_head(text: str) -> None:
+    parse_log_head(text)
+
+
+@given(st.binary(max_size=200))
+def test_any_file_has_a_head(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("log") / "x.log"
+    path.write_bytes(data)
+    read_log_head(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "workspace", "shapes"),
+    [
+        ("trt10.16.1_H100_build_verbose_onnx_fp16_dynshape.log", "workspace: 0.000976562 MiB", 0),
+        ("trt10.16.1_H100_skipInference_dumpLayerInfo_detailed.log", "workspace: default", 1),
+        ("trt8.4.1_GTX1070_build_verbose_fp16_dynshape.log", "workspace: 1024 MiB", 0),
+        ("trt8.6.0_RTX3090_build_verbose_fp16_dynshape_skipInference.log", "workspace: 1024 MiB", 0),
+        ("trt10.16.1_H100_dumpProfile_noSeparate.log", "", 1),
+    ],
+)
+def test_real_logs(artifacts: Path, name: str, workspace: str, shapes: int) -> None:
+    head = read_log_head(artifacts / "logs" / name)
+    assert head.arguments[0].endswith("trtexec")
+    assert head.sections.get("Build Options", {}).get("Memory Pools", "").startswith(workspace)
+    assert head.sections["Inference Options"]["Iterations"] == "10"
+    assert len(head.chosen_shapes) == shapes
