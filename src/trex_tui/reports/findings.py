@@ -23,19 +23,19 @@ class Entry:
     """A line of the list: a finding, something well done, a finding left out, or a rule that could not look.
 
     Attributes:
-        key: Identifies it as long as the result stays.
         rule: Id of the rule.
         mark: In one cell.
         state: In a word.
+        title: What the rule is about; of what could not be looked at, what it needs.
         judged: None for a rule that could not look.
         suppressed: Why it is left out; None if it is not.
         not_checked: None for findings.
     """
 
-    key: int
     rule: str
     mark: str
     state: str
+    title: str
     judged: Judged | None = None
     suppressed: Suppressed | None = None
     not_checked: NotChecked | None = None
@@ -66,13 +66,18 @@ class Entry:
 
 def entries(result: LintResult) -> list[Entry]:
     """Everything, the worst first: findings, what is well done, what is left out, what could not be looked at."""
-    found: list[Entry] = []
-    for judged in (*result.findings, *result.positives):
-        found.append(Entry(len(found), judged.rule.id, MARKS[judged.severity], judged.severity.value, judged))
-    for one in result.suppressed:
-        found.append(Entry(len(found), one.judged.rule.id, SUPPRESSED_MARK, "suppressed", one.judged, one))
-    for missing in result.not_checked:
-        found.append(Entry(len(found), missing.rule, NOT_CHECKED_MARK, "not checked", not_checked=missing))
+    found = [
+        Entry(one.rule.id, MARKS[one.severity], one.severity.value, one.rule.title, one)
+        for one in (*result.findings, *result.positives)
+    ]
+    found += [
+        Entry(one.judged.rule.id, SUPPRESSED_MARK, "suppressed", one.judged.rule.title, one.judged, one)
+        for one in result.suppressed
+    ]
+    found += [
+        Entry(one.rule, NOT_CHECKED_MARK, "not checked", f"not checked: {one.reason}", not_checked=one)
+        for one in result.not_checked
+    ]
     return found
 
 

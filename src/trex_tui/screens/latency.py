@@ -190,7 +190,9 @@ class LatencyPane(EnginePane):
         return [column.key for column in self.table.columns if column.key != MARK_COLUMN]
 
     def _set_columns(self, columns: Sequence[TableColumn[Layer]]) -> None:
-        marks: list[TableColumn[Layer]] = [mark_column(lambda layer: self._marks.get(layer.index))] if self._marks else []
+        marks: list[TableColumn[Layer]] = (
+            [mark_column(lambda layer: self._marks.get(layer.index))] if self._marks else []
+        )
         self.table.set_columns([*marks, *columns])
 
     def show_lint(self, result: LintResult) -> None:

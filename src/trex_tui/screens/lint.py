@@ -46,7 +46,9 @@ class LintPane(EnginePane):
         """What the filter leaves; None without one."""
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
-        self.table: VirtualTable[Entry] = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
+        self.table: VirtualTable[Entry] = VirtualTable(
+            finding_columns(engine), id="lint-table", empty_text=LOOKING
+        )
         self.words = LinkedLines(id="lint-words")
 
     def compose(self) -> ComposeResult:

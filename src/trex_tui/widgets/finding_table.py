@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trex_tui.engine.engine import Engine
 from trex_tui.lint.model import Severity
 from trex_tui.reports.findings import Entry
 from trex_tui.text import format_ms
@@ -11,8 +12,12 @@ from trex_tui.widgets.table_model import Column
 STAKE = "stake_ms"
 
 
-def finding_columns() -> list[Column[Entry]]:
-    """What tells most first; the message has the rest of the line."""
+def finding_columns(engine: Engine) -> list[Column[Entry]]:
+    """What tells most first; what was found and where share the rest of the line."""
+
+    def _where(entry: Entry) -> str:
+        return engine.layers[entry.layers[0]].name if entry.layers else "the engine"
+
     return [
         Column(
             "mark", "", lambda entry: entry.mark, width=1, style=_style, description="How much it matters."
@@ -35,10 +40,11 @@ def finding_columns() -> list[Column[Entry]]:
             lambda entry: len(entry.layers) or None,
             align="right",
             width=6,
-            priority=2,
+            priority=1,
             description="How many layers it is about.",
         ),
-        Column("message", "Finding", lambda entry: entry.message, flex=True, width=30, style=_message_style),
+        Column("title", "Finding", lambda entry: entry.title, flex=True, width=40, style=_message_style),
+        Column("where", "Where", _where, flex=True, width=20, priority=2, style=lambda _: "$muted"),
         Column(
             "confidence",
             "Sure",

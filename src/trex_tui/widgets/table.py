@@ -377,5 +377,5 @@ class VirtualTable(TableView[Row], can_focus=True):
         return next((place.column for place in self._place() if place.start <= x < place.end), None)
 
     def _step_column(self, step: int) -> None:
-        keys = [None, *(column.key for column in self.columns)]
+        keys = [None, *(column.key for column in self.columns if column.title)]
         self.current_column = keys[(keys.index(self.current_column) + step) % len(keys)]
