@@ -104,6 +104,13 @@ def test_profile_in_another_order_fits() -> None:
     assert "--exportLayerInfo" in unchecked("MEASURE003", engine_of(None, profile=[("a", 1.0)]))
 
 
+def test_text_out_of_logs_is_harmless(tmp_path: Path) -> None:
+    files = {ArtifactKind.PROFILE_LOG: tmp_path / "p.log"}
+    text = "[W] Automatically setting shape to: 1\x1b[31m\n"
+    files[ArtifactKind.PROFILE_LOG].write_text(banner("NVIDIA \x1b]0;x") + text, encoding="utf-8")
+    assert "␛[31m" in only("MEASURE004", engine_of(LAYERS, files=files)).message
+
+
 BUILD = {"Input build shape (profile 0)": "x=1x3x8x8+4x3x8x8+16x3x8x8"}
 
 

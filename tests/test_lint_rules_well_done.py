@@ -111,6 +111,13 @@ def test_quantized_throughout() -> None:
     quantize = kernel("q", "MulMinMaxRounCast", [image("x")], tensor("a", 1, 64, 56, 56, dtype="Int8"))
     layers = [quantize, quantized("one", "a", "b"), quantized("two", "b", "y", dtype="Half")]
     assert only("OK-QDQ", engine_of(layers, ["x", "y"])).layers == (1, 2)
+    head = [
+        *layers[:2],
+        quantized("two", "b", "h", dtype="Half"),
+        convolution("three", image("h"), image("y")),
+    ]
+    assert only("OK-QDQ", engine_of(head, ["x", "h", "y"]))  # an output of the network may be floating point
+    silent("OK-QDQ", engine_of(head, ["x", "y"]))
     between = kernel("q", "MulMinMaxRounCast", [image("h")], tensor("c", 1, 64, 56, 56, dtype="Int8"))
     dangling = [quantize, quantized("one", "a", "h", dtype="Half"), between, quantized("two", "c", "y")]
     silent("OK-QDQ", engine_of(dangling, ["x", "y"]))

@@ -10,7 +10,7 @@ from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.options import Run, build_run, version_of
 from trex_tui.lint.telling import NO_BUILD_LOG
-from trex_tui.text import plural
+from trex_tui.text import plural, printable
 
 _PERFORMANCE = (
     "Optimizing Builder Performance: "
@@ -126,7 +126,7 @@ def _limited_search(context: Context) -> Iterator[Finding | NotChecked]:
         yield Finding(
             "BUILD004",
             f"The choice of kernels was limited by {plural(len(limits), 'option')}: "
-            f"{'; '.join(f'{name} {value}' for name, value in limits)}.",
+            f"{'; '.join(f'{name} {printable(value)}' for name, value in limits)}.",
             severity=Severity.WARNING if serious else Severity.INFO,
             confidence=Confidence.MEDIUM,
             evidence=tuple(Evidence(name, value) for name, value in limits),

@@ -12,7 +12,7 @@ from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.options import build_run, timed_run
 from trex_tui.lint.telling import NO_PROFILE, NO_TIMING, called
-from trex_tui.text import plural
+from trex_tui.text import plural, printable, shorten_middle
 
 _CONDITIONS = (
     "Hardware and Software Environment for Performance Measurements: "
@@ -146,7 +146,7 @@ def _conditions(context: Context) -> Iterator[Finding | NotChecked]:
     for text in timed.chosen_shapes:
         yield Finding(
             "MEASURE004",
-            f"No shape was given for a dynamic input, and trtexec chose one ({text}): the times are of that shape.",
+            f"A dynamic input was given no shape, and trtexec chose one ({printable(text)}): the times are of that.",
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             evidence=(Evidence("chosen_shape", text),),
@@ -155,7 +155,7 @@ def _conditions(context: Context) -> Iterator[Finding | NotChecked]:
     for name, best, used in other_shapes(build.options, timed.inference):
         yield Finding(
             "MEASURE004",
-            f"Input {name!r} ran with {used}; the tactics were chosen for {best}.",
+            f"Input '{shorten_middle(printable(name), 60)}' ran with {used}; the tactics were chosen for {best}.",
             confidence=Confidence.HIGH,
             evidence=(
                 Evidence("input", name),
@@ -168,7 +168,7 @@ def _conditions(context: Context) -> Iterator[Finding | NotChecked]:
     if built_on and ran_on and built_on != ran_on:
         yield Finding(
             "MEASURE004",
-            f"Built on {built_on}, timed on {ran_on}: the tactics were measured on the other device.",
+            f"Built on {printable(built_on)}, timed on {printable(ran_on)}: the tactics were measured on the other device.",
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             evidence=(Evidence("build_device", built_on), Evidence("timed_device", ran_on)),
