@@ -114,7 +114,10 @@ def gemm(
     tactic: str = "sm80_xmma_gemm_f16f16_f16f32_f32_nn_n_tilesize64x64x64_stage4_warpsize2x2x1_tensor16x8x16",
 ) -> dict[str, Any]:
     """A Myelin GEMM with its weights among the inputs."""
-    inputs = [tensor(source, rows, inner, dtype=dtype), tensor(f"{name}.weights", inner, columns, dtype=dtype)]
+    inputs = [
+        tensor(source, rows, inner, dtype=dtype),
+        tensor(f"{name}.weights", inner, columns, dtype=dtype),
+    ]
     return layer(name, "gemm", inputs, [tensor(target, rows, columns, dtype=dtype)], TacticName=tactic)
 
 
@@ -148,7 +151,13 @@ def kernel(
 ) -> dict[str, Any]:
     """A generated Myelin kernel: `CastMul` for the operators Cast, Mul."""
     return step(
-        f"__myl_{name}_myl1_1", "kgen", source, target, dtypes, TacticName=f"__myl_{name}_0x{'0' * 32}", **more
+        f"__myl_{name}_myl1_1",
+        "kgen",
+        source,
+        target,
+        dtypes,
+        TacticName=f"__myl_{name}_0x{'0' * 32}",
+        **more,
     )
 
 

@@ -42,7 +42,12 @@ class TestCudaCores:
         "near",
         [
             conv("tensor cores", "a", "b"),
-            conv("h16816", "a", "b", tactic="ampere_h16816cudnn_128x64_ldg8_relu_exp_stages_64x3_small_nhwc_tn_v1"),
+            conv(
+                "h16816",
+                "a",
+                "b",
+                tactic="ampere_h16816cudnn_128x64_ldg8_relu_exp_stages_64x3_small_nhwc_tn_v1",
+            ),
             conv("depthwise", "a", "b", tactic=CUDA16, groups=64),
             conv("depthwise by type", "a", "b", tactic=CUDA16, layer_type="CudaDepthwiseConvolution"),
             conv("first", "a", "b", tactic=CUDA16, channels=3, dtype=HWC4),
@@ -162,7 +167,7 @@ class TestFirst:
         ]
         engine = engine_of(tmp_path, layers, [0.5, 1.0, 0.4, 0.1], bindings=["input", "output"])
         (found,) = findings(engine, "CONV004")
-        assert found.layers == (1, 0, 2)
+        assert found.layers == (0, 1, 2)
         assert severity("CONV004", found) is Severity.WARNING
         assert found.stakes_ms[0] == 0.5
         assert found.stakes_ms[2] == 0.4

@@ -104,7 +104,9 @@ class TestReadingWeights:
         assert found.confidence is Confidence.HIGH
         assert found.stake_ms == pytest.approx(0.01, rel=1e-3)
 
-    @pytest.mark.parametrize(("rows", "time"), [(1, 0.05), (64, 0.02)], ids=["waits for its launch", "many rows"])
+    @pytest.mark.parametrize(
+        ("rows", "time"), [(1, 0.05), (64, 0.02)], ids=["waits for its launch", "many rows"]
+    )
     def test_near_misses(self, tmp_path: Path, rows: int, time: float) -> None:
         layers = [gemm("fc", "a", "b", rows=rows, columns=4096, inner=4096)]
         assert findings(engine_of(tmp_path, layers, [time]), "GEMM003") == []
@@ -166,7 +168,9 @@ class TestWaves:
 
 def einsum(name: str, *, columns: int) -> dict[str, object]:
     inputs = [tensor("a", 4096, 32, 56), tensor("b", 4096, 56, columns)]
-    tactic = "cutlass3x_sm100_tensorop_s64x64x16gemm_f16_f16_f32_f16_f16_64x64x64_0_nnn_align8_1sm_bias_f16_relu"
+    tactic = (
+        "cutlass3x_sm100_tensorop_s64x64x16gemm_f16_f16_f32_f16_f16_64x64x64_0_nnn_align8_1sm_bias_f16_relu"
+    )
     return layer(name, "gemm", inputs, [tensor("c", 4096, 32, columns)], TacticName=tactic)
 
 
@@ -191,7 +195,9 @@ class TestEmptyTiles:
         assert severity("GEMM005", found) is Severity.WARNING
 
     def test_sizes_that_the_file_does_not_tell(self, tmp_path: Path) -> None:
-        raw = layer("c", "correlation", [tensor("a", 1, 8, 8, 8)], [tensor("b", 1, 8, 8, 8)], TacticName=CUDA32)
+        raw = layer(
+            "c", "correlation", [tensor("a", 1, 8, 8, 8)], [tensor("b", 1, 8, 8, 8)], TacticName=CUDA32
+        )
         engine = engine_of(tmp_path, [raw], [1.0])
         assert findings(engine, "GEMM005") == []
         assert [one.layers for one in not_checked(engine, "GEMM005")] == [1]
