@@ -167,7 +167,7 @@ class TestFirst:
         ]
         engine = engine_of(tmp_path, layers, [0.5, 1.0, 0.4, 0.1], bindings=["input", "output"])
         (found,) = findings(engine, "CONV004")
-        assert found.layers == (1, 0, 2)
+        assert found.layers == (0, 1, 2)
         assert severity("CONV004", found) is Severity.WARNING
         assert found.stakes_ms[0] == 0.5
         assert found.stakes_ms[2] == 0.4

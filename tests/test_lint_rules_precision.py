@@ -100,7 +100,7 @@ class TestIslands:
         assert severity("PREC002", found) is Severity.INFO
 
     def test_quantized_pools_and_edges_are_fine(self, tmp_path: Path) -> None:
-        quantized = engine_of(tmp_path / "1", island(INT8_32)[:2] + [conv("c", "c", "d", dtype=INT8_32)])
+        quantized = engine_of(tmp_path / "1", [*island(INT8_32)[:2], conv("c", "c", "d", dtype=INT8_32)])
         assert findings(quantized, "PREC002") == []
         last = engine_of(tmp_path / "2", island(FP16_32)[:2])
         assert findings(last, "PREC002") == []

@@ -11,7 +11,7 @@ from trex_tui.lint.documents import CONVOLUTION_GUIDE, QUANTIZED_TYPES, issue
 from trex_tui.lint.estimates import evidence, moving_ms, stake
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.rules.convolution import FIRST_CHANNELS
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, called, time_of, time_text, whole_time
+from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, called, indices, time_of, time_text, whole_time
 
 STEM_SLACK = 4.0
 """First convolutions in FP16 on tensor cores take 3 to 4 times what their bytes need, on the engines measured."""
@@ -66,7 +66,7 @@ def _finding(context: Context, layer: Layer) -> Finding:
         "CONV004",
         f"{called(layer)} reads {context.channels(layer)} channels of {precision.value if precision else 'unknown type'} and "
         f"runs on {unit}: {time_text(layer.latency_ms, context.pct(layer.latency_ms))}{around}.",
-        (layer.index, *(one.index for one in copies)),
+        indices([layer, *copies]),
         severity=Severity.WARNING if quantized or on_cuda_cores else Severity.INFO,
         confidence=Confidence.MEDIUM,
         stakes_ms=stakes,

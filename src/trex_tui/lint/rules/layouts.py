@@ -20,6 +20,8 @@ from trex_tui.lint.telling import NO_DETAILS, called, indices, ran, time_of, tim
 from trex_tui.text import plural
 
 LONGEST_FILLING = 8
+MANY_ELEMENTS = 1024
+"""Without a profile, what is smaller is taken to cost nothing worth telling."""
 _LIGHT = frozenset(
     {
         LayerKind.PLUGIN,
@@ -97,6 +99,8 @@ def changes_layout(layer: Layer) -> bool:
     source, target = layer.inputs[0], layer.outputs[0]
     if source.format.layout is None or target.format.layout is None:
         return False
+    if source.dtype is not target.dtype and {source.dtype, target.dtype} & QUANTIZED:
+        return False  # a Q or DQ
     return (layout_family(source), source.dtype) != (layout_family(target), target.dtype)
 
 
@@ -170,7 +174,11 @@ def _at_the_edge(context: Context) -> Iterator[Finding | NotChecked]:
         at_input, at_output = layer.index in flow.at_input, layer.index in flow.at_output
         if not (at_input or at_output) or not _is_conversion(context, layer) or not ran(layer):
             continue
-        if not context.has_profile or (context.pct(layer.latency_ms) or 0.0) >= least:
+        if context.has_profile:
+            matters = (context.pct(layer.latency_ms) or 0.0) >= least
+        else:
+            matters = (layer.outputs[0].volume or 0) >= MANY_ELEMENTS
+        if matters:
             yield _edge_finding(context, layer, at_input=at_input)
 
 
@@ -269,7 +277,7 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.INFO,
         looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or writes a "
         "network "
-        "output, also past NoOps; a warning from 2 % on.",
+        "output, also past NoOps; a warning from 2 % on. Without a profile, of 1 024 elements or more.",
         why="The caller and the network do not agree on type or layout, so that every inference converts.",
         remedy="Exchange the data in the network's own type and layout: --inputIOFormats and --outputIOFormats.",
         references=(issue(2136), issue(1542), TRTEXEC),
