@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import App
@@ -34,9 +34,7 @@ _NAMES = {"slash": "/", "greater_than_sign": ">"}
 class FrameDriver(HeadlessDriver):
     """Takes frames like a terminal, and only notes when."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.frames: list[float] = []
+    frames: ClassVar[list[float]] = []
 
     @property
     def is_headless(self) -> bool:
@@ -95,7 +93,7 @@ class KeyTimer:
                 return
         raise TimeoutError(f"the app is still drawing after {MOST_SECONDS:.0f} s")
 
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def until(self, condition: Callable[[], object]) -> None:
         """Wait for something outside keys, such as reading."""
         end = perf_counter() + 6 * MOST_SECONDS
         while not condition():

@@ -4,7 +4,8 @@
 
 Loading is compared with `json.load` of the same files, computing all columns with that of the graph alone, starting with a
 bare interpreter, with `import pandas`, and with a Textual application of two widgets in a pseudo-terminal. The best of
-several runs counts: the rest is noise of the machine.
+several runs counts: the rest is noise of the machine. Keys are compared with the same keys in a bare Textual application
+(`keys.py`, timed as `frames.py` says); of them all count, as median and 95th percentile.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from keys import measure_keys
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -34,6 +36,7 @@ from trex_tui.engine.tactics import parse_tactic
 
 ROOT = Path(__file__).parent.parent
 JSON_KINDS = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
+LONG_NAME = 3000
 MINIMAL_APP = """
 from textual.app import App
 from textual.widgets import Footer, Static
@@ -176,6 +179,12 @@ def main() -> None:
         made = find(directory)
         console.print(measure_loading([*sets, *made], options.repeat))
         console.print(measure_columns(made, options.repeat))
+        count = f"{options.layers} layers"
+        console.print(measure_keys(Path(directory), options.layers, count))
+        long_names = Path(directory) / "long"
+        write_engine(long_names, options.layers // 10, LONG_NAME)
+        words = f"{options.layers // 10} layers with names of {LONG_NAME} characters"
+        console.print(measure_keys(long_names, options.layers // 10, words))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
 
 

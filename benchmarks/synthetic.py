@@ -74,11 +74,25 @@ def _kernel(index: int, path: str) -> dict[str, Any]:
     }
 
 
-def write_engine(directory: Path, layers: int) -> list[Path]:
-    """Write graph and profile of an engine with so many layers; return the files."""
+def _lengthened(name: str, length: int) -> str:
+    """The name, and its parts again with numbers until it is long enough."""
+    parts = [name]
+    while sum(map(len, parts)) + 3 * (len(parts) - 1) < length:
+        parts.append(f"{name}_{len(parts)}")
+    return " + ".join(parts)
+
+
+def write_engine(directory: Path, layers: int, name_length: int = 0) -> list[Path]:
+    """Write graph and profile of an engine with so many layers; return the files.
+
+    Args:
+        name_length: Characters that each name has at least, as that of a region that fused hundreds of nodes.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     makers = (_convolution, _gemm, _kernel)
     objects = [makers[i % 3](i, f"/stage{i // 1000}/block{i // 50}/branch{i // 10}") for i in range(layers)]
+    for one in objects:
+        one["Name"] = _lengthened(one["Name"], name_length)
     graph = directory / "synthetic.graph.json"
     body = ",".join(json.dumps(one, indent=1) for one in objects)
     graph.write_text(f'{{"Layers": [{body}],\n"Bindings": ["t0"\n,"t{layers}"]}}\n', encoding="utf-8")

@@ -53,12 +53,16 @@ def label_in(layer: Layer, depth: int) -> str:
     `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` reads `conv1/Conv + Relu` inside `layer1/0`. A name that tells
     no path stays whole.
     """
-    path = module_path(layer)
+    return _label(layer.name, module_path(layer), depth)
+
+
+@lru_cache(maxsize=4096)
+def _label(name: str, path: tuple[str, ...], depth: int) -> str:
     if not path:
-        return layer.name
-    reformat = _REFORMAT.match(layer.name)
-    names = _FUSED.split(_REFORMAT.sub("", layer.name))
-    operators = " + ".join(_path_and_operator(name)[1] for name in names)
+        return name
+    reformat = _REFORMAT.match(name)
+    names = _FUSED.split(_REFORMAT.sub("", name))
+    operators = " + ".join(_path_and_operator(one)[1] for one in names)
     label = "/".join([*path[depth:], operators])
     if reformat is None:
         return label

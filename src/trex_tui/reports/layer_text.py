@@ -275,7 +275,8 @@ def _product_words(compute: Compute) -> str:
 
 
 @lru_cache(maxsize=8)
-def _node_shares(engine: Engine) -> dict[str, Share]:
+def node_shares(engine: Engine) -> dict[str, Share]:
+    """The time of each ONNX node, by its name; kept for the last few engines."""
     return {share.name: share for share in by_onnx_node(engine)}
 
 
@@ -285,7 +286,7 @@ def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Li
     yield Line(plural(len(group.layers), "layer"))
     yield from _group_time_lines(engine, group)
     if grouping is Grouping.ONNX:
-        share = _node_shares(engine).get(group.path[-1])
+        share = node_shares(engine).get(group.path[-1])
         if share is not None and share.latency_ms is not None:
             yield Line("This is the time of the layers that name it first among their ONNX nodes.", "muted")
             words = f"{format_ms(share.latency_ms)} ms in {plural(share.layers, 'layer')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
@@ -21,6 +22,7 @@ from trex_tui.screens.notes import NotesScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
 from trex_tui.screens.panes import PANES
 from trex_tui.screens.walk import Trail
+from trex_tui.screens.warming import warm
 from trex_tui.services.reload import changes, corresponding
 from trex_tui.text import plural, printable
 from trex_tui.widgets.bindings import bindings_in
@@ -72,6 +74,7 @@ class EngineScreen(LintingScreen):
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = slowest or next(iter(self.engine.layers), None)
         self._show(TABS[0].id)
+        self.call_after_refresh(self.run_worker, partial(warm, self.engine), thread=True, group="warm")
         self.call_after_refresh(self.start_lint)
 
     @property

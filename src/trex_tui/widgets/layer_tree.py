@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
 
 from trex_tui.actions import Place
 from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, layer_label, ordered_entries
-from trex_tui.analysis.lanes import Lanes, layer_lanes
+from trex_tui.analysis.lanes import Lanes, layer_lanes, whole_lanes
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Severity
@@ -33,9 +32,8 @@ MOST_LANES, MOST_LANES_NARROW, WIDE_TREE = 12, 5, 96
 """Lanes beside the layers in execution order, in a tree of `WIDE_TREE` cells and more, and in a narrower one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeRow:
-    """A line of the tree.
+class TreeRow(NamedTuple):
+    """A line of the tree. (A tuple, because 20 000 of them are made in a keystroke.)
 
     Attributes:
         entry: A group, or a layer.
@@ -52,8 +50,7 @@ class TreeRow:
     expanded: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A line that is to be made: what stands there, in what, how far indented, and whether more follows beside it."""
 
     entry: Group | Layer
@@ -168,7 +165,10 @@ class LayerTree(VirtualTable[TreeRow]):
         had_lanes, self._lanes = self._lanes is not None, None
         if self.grouping is Grouping.ORDER and not self.by_latency:
             self._most_lanes = self._room_for_lanes
-            self._lanes = layer_lanes(self.engine, self._layers, self._most_lanes)
+            if len(self._layers) == len(self.engine.layers):
+                self._lanes = whole_lanes(self.engine, self._most_lanes)
+            else:
+                self._lanes = layer_lanes(self.engine, self._layers, self._most_lanes)
         if had_lanes or self._lanes is not None:
             self.set_columns(self._tree_columns())
 
@@ -318,6 +318,8 @@ class LayerTree(VirtualTable[TreeRow]):
         self._root = arrange(self._layers, self.grouping)
         self._expanded = self._all_groups() if len(self._layers) <= EXPANDED_AT_FIRST else set()
         self._expanded_before = None if self._expanded_before is None else set()
+        if layer is not None:
+            self._expanded |= {group.path for group in self._root.groups_around(layer)}
         self._draw_lanes()
         self.set_columns(self._tree_columns())
         self._rebuild()

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
-from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.message import Message
-from textual.widget import Widget
 
 from trex_tui.actions import Place
 from trex_tui.analysis.neighbourhood import LEAST_DEPTH, MOST_DEPTH, Rest, neighbourhood
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.line_view import LineView
 from trex_tui.widgets.neighbourhood_boxes import Drawing, draw
-from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.wrapped_lines import TextLine
 
 
 @dataclass
@@ -38,31 +36,7 @@ class RestOpened(Message):
     outgoing: bool
 
 
-class _Boxes(Widget):
-    """The drawing, as high as it needs."""
-
-    DEFAULT_CSS = """
-    _Boxes { width: 1fr; height: auto; }
-    """
-
-    def __init__(self, make: Callable[[int], Drawing | None]) -> None:
-        super().__init__()
-        self._make = make
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
-        """The lines of the drawing."""
-        drawing = self._make(width)
-        return len(drawing.lines) if drawing else 1
-
-    def render(self) -> RenderResult:
-        """The drawing, or what it is waiting for."""
-        drawing = self._make(self.content_size.width)
-        if drawing is None:
-            return Content.styled("A layer has neighbours; this is a group of them.", "$muted")
-        return Content("\n").join(drawing.lines)
-
-
-class NeighbourhoodView(TextScroll):
+class NeighbourhoodView(LineView):
     """Producers, the layer, consumers, with a cursor among their boxes.
 
     Attributes:
@@ -88,9 +62,12 @@ class NeighbourhoodView(TextScroll):
         self.selected = 0
         self._drawn: tuple[tuple[int, int, int, int], Drawing] | None = None
 
-    def compose(self) -> ComposeResult:
-        """The drawing."""
-        yield _Boxes(self.drawing)
+    def make_lines(self, width: int) -> list[TextLine]:
+        """The drawing, or what it is waiting for."""
+        drawing = self.drawing(width)
+        if drawing is None:
+            return [TextLine(Content.styled("A layer has neighbours; this is a group of them.", "$muted"))]
+        return [TextLine(line) for line in drawing.lines]
 
     def drawing(self, width: int) -> Drawing | None:
         """What is drawn in so many cells."""
@@ -105,11 +82,7 @@ class NeighbourhoodView(TextScroll):
     @property
     def current(self) -> Drawing | None:
         """What is on screen."""
-        return self.drawing(self._boxes.content_size.width)
-
-    @property
-    def _boxes(self) -> _Boxes:
-        return self.query_one(_Boxes)
+        return self.drawing(self.text_width) if self.text_width > 0 else None
 
     def show(self, layer: Layer | None) -> None:
         """Show a layer between its neighbours, the cursor on it."""
@@ -130,8 +103,8 @@ class NeighbourhoodView(TextScroll):
         self.selected = -1
         drawing = self.current
         self.selected = drawing.middle if drawing else 0
-        self._boxes.refresh(layout=True)
-        self.call_after_refresh(self._scroll_to_cursor, center=True)
+        self.renew()
+        self._scroll_to_cursor(center=True)
 
     def _scroll_to_cursor(self, *, center: bool = False) -> None:
         drawing = self.current
@@ -142,7 +115,7 @@ class NeighbourhoodView(TextScroll):
 
     def _select(self, number: int) -> None:
         self.selected = number
-        self._boxes.refresh()
+        self.renew()
         self._scroll_to_cursor()
 
     def action_step(self, down: int, right: int) -> None:
@@ -177,9 +150,9 @@ class NeighbourhoodView(TextScroll):
 
     def on_click(self, event: events.Click) -> None:
         """Go to the layer that was clicked."""
-        offset = event.get_content_offset(self._boxes)
+        offset = event.get_content_offset(self)
         drawing = self.current
-        number = drawing.box_at(offset.x, offset.y) if drawing and offset else None
+        number = drawing.box_at(offset.x, self.scroll_offset.y + offset.y) if drawing and offset else None
         if number is not None:
             event.stop()
             self._select(number)

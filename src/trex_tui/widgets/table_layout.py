@@ -72,11 +72,16 @@ def place_columns(
 def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> str:
     """Make `text` harmless and exactly `width` cells wide: padded, or cut where an ellipsis says so."""
     text = clean(text)
-    missing = width - cell_len(text)
+    missing = width - _cells(text)
     if missing < 0:
         text = _shorten(text, width, middle=middle)
-        missing = width - cell_len(text)
+        missing = width - _cells(text)
     return " " * missing + text if right else text + " " * missing
+
+
+def _cells(text: str) -> int:
+    """Cells of a harmless text; for names of thousands of ASCII characters without looking at each."""
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def clean(text: str) -> str:
@@ -135,7 +140,7 @@ def _shorten(text: str, width: int, *, middle: bool) -> str:
         return ELLIPSIS[:width]
     if not middle:
         return set_cell_size(text, width - 1).rstrip() + ELLIPSIS
-    if cell_len(text) == len(text) and text.isascii():
+    if text.isascii():
         return shorten_middle(text, width)
     tail_width = (width - 1) * 3 // 5
     return _head(text, width - 1 - tail_width) + ELLIPSIS + _tail(text, tail_width)

@@ -38,14 +38,14 @@ class TableView(LineScroll, Generic[Row]):
         "virtual-table--empty",
     }
 
+    # A scrollbar that came and went would be a layout of the screen; this one is empty where all rows fit.
     # Without colours, or with the terminal's own 16, only attributes tell the cursor and the header apart.
     DEFAULT_CSS = """
     TableView {
         background: $surface;
         color: $foreground;
         overflow-x: hidden;
-        overflow-y: auto;
-        scrollbar-gutter: stable;
+        overflow-y: scroll;
         scrollbar-size-vertical: 1;
 
         & > .virtual-table--header { background: $panel; color: $foreground; text-style: bold; }

@@ -29,10 +29,11 @@ class TextLine:
 
     def wrap(self, width: int) -> list[Content]:
         """The line in as many lines as `width` cells make of it."""
-        if self.content.cell_length <= width or width <= 0:
+        plain = self.content.plain
+        if width <= 0 or (len(plain) if plain.isascii() else self.content.cell_length) <= width:
             return [self.content]
         indent = self.indent if width - self.indent >= LEAST_ROOM else 0
-        parts = [self.content[start:end] for start, end in _spans(self.content.plain, width, width - indent)]
+        parts = [self.content[start:end] for start, end in _spans(plain, width, width - indent)]
         return [parts[0], *(part.pad_left(indent) for part in parts[1:])]
 
 
@@ -55,6 +56,8 @@ def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
 
 def _end_in(text: str, start: int, room: int) -> int:
     """The end of what fits into `room` cells from `start` on: a character at least."""
+    if text.isascii():  # a name of thousands of characters is looked at line by line
+        return min(len(text), start + max(1, room))
     used = 0
     for index in range(start, len(text)):
         used += cell_len(text[index])
