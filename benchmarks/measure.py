@@ -25,6 +25,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from lint import measure_lint
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -176,6 +177,7 @@ def main() -> None:
         made = find(directory)
         console.print(measure_loading([*sets, *made], options.repeat))
         console.print(measure_columns(made, options.repeat))
+        console.print(measure_lint([*sets, *made], options.repeat, best_of, parse_json_files, forget))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
 
 

@@ -14,7 +14,7 @@ from trex_tui.reports.lint.report import (
     not_checked_words,
     total_words,
 )
-from trex_tui.text import MISSING, format_ms, format_pct, printable, shorten_middle
+from trex_tui.text import MISSING, format_ms, format_pct, printable
 
 MOST_FINDINGS = 30
 """Rows per engine: a comment holds 65 536 characters, and a reader fewer."""
@@ -57,7 +57,7 @@ def _section(report: EngineReport) -> Iterator[str]:
 
 
 def _row(report: EngineReport, judged: Judged) -> str:
-    names = [shorten_middle(name, _MOST_NAME) for name in names_words(report.layers_of(judged), _MOST_LAYERS)]
+    names = names_words(report.layers_of(judged), _MOST_LAYERS, _MOST_NAME)
     share = report.pct(judged.stake_ms)
     cells = (
         judged.severity.value,

@@ -12,7 +12,7 @@ from trex_tui.errors import Diagnostic
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import NotChecked, Severity
 from trex_tui.lint.result import Judged, LintResult
-from trex_tui.text import format_ms, format_pct, plural, printable
+from trex_tui.text import format_ms, format_pct, plural, printable, shorten_middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,15 @@ def left_out_words(result: LintResult) -> str:
     return f"{plural(result.milder, 'milder finding')} not shown" if result.milder else ""
 
 
-def names_words(layers: Sequence[Layer], most: int) -> list[str]:
-    """Index and name of the first layers, harmless, and how many more there are."""
-    words = [f"{layer.index} {printable(layer.name)}" for layer in layers[:most]]
+def names_words(layers: Sequence[Layer], most: int, width: int = 0) -> list[str]:
+    """Index and name of the first layers, harmless, and how many more there are.
+
+    Args:
+        width: Longer names lose their middle; 0 for no limit.
+    """
+    names = [printable(layer.name) for layer in layers[:most]]
+    words = [
+        f"{layer.index} {shorten_middle(name, width) if width else name}"
+        for layer, name in zip(layers, names, strict=False)
+    ]
     return words + ([f"and {len(layers) - most} more"] if len(layers) > most else [])

@@ -30,6 +30,7 @@ _STYLES = {
     Severity.GOOD: "green",
 }
 _INDENT = 9
+_ID_INDENT = 12
 _MOST_LAYERS = 3
 _WIDEST = 110
 """Sentences that run over the whole of a wide terminal are hard to read."""
@@ -51,7 +52,7 @@ def lint_lines(report: LintReport, width: int = 0) -> Iterator[tuple[str, str]]:
         width: Lines are wrapped to it where they have spaces; 0 for no limit.
     """
     for one in report.engines:
-        for style, indent, line in _engine_lines(one):
+        for style, indent, line in _engine_lines(one, max(20, width - _INDENT - 12) if width else 0):
             for wrapped in _wrapped(line, indent, width):
                 yield style, wrapped
 
@@ -65,26 +66,34 @@ def _wrapped(line: str, indent: int, width: int) -> list[str]:
     return wrapper.wrap(line) or [""]
 
 
-def _engine_lines(report: EngineReport) -> Iterator[tuple[str, int, str]]:
-    """Style, indent of further lines, and text."""
+def _engine_lines(report: EngineReport, name_width: int) -> Iterator[tuple[str, int, str]]:
+    """Style, indent of further lines, and text.
+
+    Args:
+        name_width: Longer names of layers lose their middle; 0 for no limit.
+    """
     result = report.result
     yield "bold", 0, _title(report)
     summary = [count_words(result), total_words(report), left_out_words(result)]
     yield "", 0, "; ".join(part for part in summary if part)
+    advice: set[tuple[str, str]] = set()
     for judged in result.findings:
         yield "", 0, ""
-        yield from _finding_lines(report, judged)
+        yield from _finding_lines(report, judged, name_width)
+        if (judged.rule.id, judged.remedy) not in advice:  # once is enough
+            advice.add((judged.rule.id, judged.remedy))
+            yield "", _INDENT, _padded("", f"do: {printable(judged.remedy)}")
     if result.positives:
         yield "", 0, ""
         yield "bold", 0, "Well done"
         for judged in result.positives:
-            line = _padded(judged.rule.id, printable(judged.message))
-            yield _STYLES[Severity.GOOD], _INDENT, line
+            line = _padded(judged.rule.id, printable(judged.message), _ID_INDENT)
+            yield _STYLES[Severity.GOOD], _ID_INDENT, line
     if result.suppressed:
         yield "", 0, ""
         yield "bold", 0, "Suppressed"
         for one in result.suppressed:
-            yield from _suppressed_lines(report, one)
+            yield from _suppressed_lines(report, one, name_width)
     if result.not_checked:
         yield "", 0, ""
         yield "bold", 0, "Not checked"
@@ -104,36 +113,31 @@ def _title(report: EngineReport) -> str:
     return ", ".join(parts)
 
 
-def _padded(head: str, text: str) -> str:
-    return f"{head:<{_INDENT - 1}} {text}"
+def _padded(head: str, text: str, indent: int = _INDENT) -> str:
+    return f"{head:<{indent - 1}} {text}"
 
 
-def _finding_lines(report: EngineReport, judged: Judged) -> Iterator[tuple[str, int, str]]:
-    rule = judged.rule
-    weight = f"{stake_words(report, judged)}, confidence {judged.confidence.value}"
-    head = _padded(judged.severity.value, f"{rule.id}  {printable(rule.title)}")
+def _finding_lines(report: EngineReport, judged: Judged, name_width: int) -> Iterator[tuple[str, int, str]]:
+    head = _padded(judged.severity.value, f"{judged.rule.id}  {printable(judged.rule.title)}")
     yield _STYLES[judged.severity], _INDENT, head
     yield "", _INDENT, _padded("", printable(judged.message))
-    layers = names_words(report.layers_of(judged), _MOST_LAYERS)
-    if layers:
-        name = "layer" if len(judged.layers) == 1 else "layers"
-        line = _padded("", f"{name}: {'; '.join(layers)}")
-        yield "", _INDENT, line + _suppressed_words(judged)
-    yield (
-        "dim",
-        _INDENT,
-        _padded("", weight + (f"; {printable(judged.finding.formula)}" * bool(judged.finding.formula))),
-    )
-    yield "", _INDENT, _padded("", f"do: {printable(judged.remedy)}")
+    names = names_words(report.layers_of(judged), _MOST_LAYERS, name_width)
+    if names:
+        if judged.suppressed_layers:
+            names.append(f"{judged.suppressed_layers} suppressed")
+        label = "layer" if len(judged.layers) == 1 else "layers"
+        yield "", _INDENT, _padded("", f"{label}: {'; '.join(names)}")
+    weight = f"{stake_words(report, judged)}, confidence {judged.confidence.value}"
+    formula = printable(judged.finding.formula)
+    yield "dim", _INDENT, _padded("", f"{weight}; {formula}" if formula else weight)
 
 
-def _suppressed_words(judged: Judged) -> str:
-    return f"; {judged.suppressed_layers} suppressed" if judged.suppressed_layers else ""
-
-
-def _suppressed_lines(report: EngineReport, one: Suppressed) -> Iterator[tuple[str, int, str]]:
+def _suppressed_lines(
+    report: EngineReport, one: Suppressed, name_width: int
+) -> Iterator[tuple[str, int, str]]:
     judged = one.judged
-    names = "; ".join(names_words(report.layers_of(judged), _MOST_LAYERS)) or "the engine"
+    names = "; ".join(names_words(report.layers_of(judged), _MOST_LAYERS, name_width)) or "the engine"
     line = f"{printable(judged.message)} [{names}]"
-    yield "dim", _INDENT, _padded(judged.rule.id, line)
-    yield "dim", _INDENT, _padded("", f"because {printable(one.reason)} ({printable(one.origin)})")
+    yield "dim", _ID_INDENT, _padded(judged.rule.id, line, _ID_INDENT)
+    because = f"because {printable(one.reason)} ({printable(one.origin)})"
+    yield "dim", _ID_INDENT, _padded("", because, _ID_INDENT)
