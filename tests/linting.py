@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helpers import chain, write_graph, write_profile
+from helpers import chain, write_graph, write_json
 from trex_tui.engine import Engine, load_engine
 from trex_tui.lint import registry as registry_module
 from trex_tui.lint.context import Context
@@ -44,7 +44,8 @@ def engine_of(folder: Path, *times: float | None, names: Sequence[str] = ()) -> 
     write_graph(folder / "net.graph.json", chain(*names), ["t0", f"t{len(names)}"])
     known = [(name, ms) for name, ms in zip(names, times, strict=True) if ms is not None]
     if known:
-        write_profile(folder / "net.profile.json", known)
+        rows = [{"name": name, "timeMs": ms * 10, "averageMs": ms, "percentage": 1} for name, ms in known]
+        write_json(folder / "net.profile.json", [{"count": 10}, *rows])
     return load_engine(folder)
 
 
