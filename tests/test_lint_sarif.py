@@ -278,3 +278,16 @@ def test_the_check_sees_what_is_wrong(
     broken(document)
     with pytest.raises(AssertionError):
         valid(document)
+
+
+def test_against_the_schema_itself(log: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """By classes that were generated from the schema of the standard, and take no property that it does not have."""
+    schema = pytest.importorskip("pydantic_sarif.model", reason="pydantic-sarif is not installed")
+    wanted = schema.StaticAnalysisResultsFormatSarifVersion210JsonSchema
+    Path(CONFIG_NAME).write_text('[[lint.suppress]]\nrules = ["CONV001"]\nlayers = "two"\nreason = "fine"\n')
+    main(["lint", "a b%", "--format", "sarif"])
+    document = strict_json(capsys.readouterr().out)
+    assert len(wanted.model_validate(document).runs[0].results) == len(log()["results"])
+    document["runs"][0]["results"][0]["rule"] = "X"
+    with pytest.raises(ValueError, match="rule"):
+        wanted.model_validate(document)
