@@ -200,6 +200,12 @@ def _filtered(engine: Engine, text: str) -> Collection[int]:
         raise TrexError(f"--filter: {error.pointed}") from None
 
 
+def _lint(options: argparse.Namespace) -> int:
+    from trex_tui.commands.lint import run_lint
+
+    return run_lint(options, _load_all)
+
+
 def _explain(options: argparse.Namespace) -> int:
     from trex_tui.analysis.columns import ALL_COLUMNS
     from trex_tui.reports import explain as report
@@ -242,6 +248,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "keys": _keys,
     "summary": _summary,
     "layers": _layers,
+    "lint": _lint,
     "explain": _explain,
 }
 
