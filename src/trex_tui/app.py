@@ -89,7 +89,19 @@ class TrexApp(App[None]):
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = first_theme(os.environ, self.settings, self.available_themes)
+        self._begin_with(first_theme(os.environ, self.settings, self.available_themes))
+
+    def _begin_with(self, theme: str) -> None:
+        """Have a theme from the first frame on.
+
+        Assigning it would be a change, for which Textual parses all style sheets a second time: a tenth of the start.
+        """
+        self.set_reactive(TrexApp.theme, theme)
+        is_dark = self.current_theme.dark
+        classes = {"-dark-mode": is_dark, "-light-mode": not is_dark, f"-theme-{theme}": True}
+        self.update_classes(classes, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     # What a person chose
 
