@@ -20,6 +20,7 @@ from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from trex_tui.actions import Place
+from trex_tui.background import DaemonThreads
 from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.glyphs import KEY_WORDS, wants_ascii
@@ -146,6 +147,7 @@ class TrexApp(App[None]):
 
     def on_mount(self) -> None:
         """Start reading once the first frame is out."""
+        asyncio.get_running_loop().set_default_executor(DaemonThreads())
         if not self.is_headless and hasattr(signal, "SIGHUP"):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self._killed, number)
