@@ -222,9 +222,10 @@ class TrexApp(App[None]):
     def _found(self, event: Found) -> None:
         from trex_tui.screens.engines import EnginesScreen
 
+        listed = [screen for screen in self.screen_stack if isinstance(screen, EnginesScreen)]
         if self._is_wanted(event.request):
             self._leave_all()
-            self.push_screen(EnginesScreen(event.discovery))
+            self.push_screen(EnginesScreen(event.discovery, listed[0].current_name if listed else ""))
 
     @on(RowsRead)
     def _rows_read(self, event: RowsRead) -> None:
@@ -253,6 +254,11 @@ class TrexApp(App[None]):
     def on_engine_opened(self, event: EngineOpened) -> None:
         """Go from the list to an engine."""
         self._show_engine(event.engine)
+
+    def read_list_again(self) -> None:
+        """Look for engines once more where those on the list were found."""
+        if self._current is not None:
+            self.open_paths(self._current.paths)
 
     def read_engine_again(self, engine: Engine) -> None:
         """Read the files of an engine on screen once more."""
