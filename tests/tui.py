@@ -231,7 +231,9 @@ def is_loaded(app: TrexApp) -> bool:
     if isinstance(screen, EnginesScreen):
         rows = screen.table.shown_rows
         return bool(rows) and all(row.engine is not None or row.error is not None for row in rows)
-    return isinstance(screen, EngineScreen) and screen.is_mounted and screen.focused is not None
+    if not isinstance(screen, EngineScreen) or not screen.is_mounted or screen.focused is None:
+        return False
+    return screen.lint is not None  # what lint found is marked on several screens
 
 
 @asynccontextmanager
