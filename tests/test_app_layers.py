@@ -152,7 +152,7 @@ async def test_details_take_everything_apart(tmp_path):
             "→ 1 · 0.3000 ms · convolution · /block/conv1/Conv",
         ]:
             assert words in session.details, words
-        assert "Findings" not in session.details
+        assert "HOT001" in session.details
         assert "being computed" not in session.details
 
 

@@ -175,25 +175,25 @@ async def test_columns_are_chosen_and_remembered(net):
         await session.press("c")
         assert isinstance(session.app.screen, ColumnsScreen)
         await session.press("space", "J", "K", "G", "space", "enter")
-        keys = [column.key for column in session.latency.table.columns]
+        keys = session.latency_columns
         assert keys[0] == "name"
         assert "index" not in keys
         assert len(keys) == len(LATENCY_COLUMNS)
     async with table(net) as session:
-        assert [column.key for column in session.latency.table.columns] == keys
+        assert session.latency_columns == keys
         await session.press("c", "d", "enter")
-        assert tuple(column.key for column in session.latency.table.columns) == LATENCY_COLUMNS
+        assert tuple(session.latency_columns) == LATENCY_COLUMNS
         assert session.app.settings.columns == ()
 
 
 async def test_columns_move_and_the_last_one_stays(net):
     async with table(net) as session:
         await session.press("c", "J", "enter")
-        assert [column.key for column in session.latency.table.columns][:2] == ["name", "index"]
+        assert session.latency_columns[:2] == ["name", "index"]
         await session.press("c", *["space"] * len(LATENCY_COLUMNS), "escape")
-        assert len(session.latency.table.columns) == len(LATENCY_COLUMNS), "Esc changes nothing"
+        assert len(session.latency_columns) == len(LATENCY_COLUMNS), "Esc changes nothing"
         await session.press("c", *["space"] * len(LATENCY_COLUMNS), "enter")
-        assert len(session.latency.table.columns) == 1
+        assert len(session.latency_columns) == 1
 
 
 async def test_further_column_decides_ties_and_order_is_remembered(net):

@@ -36,7 +36,7 @@ async def test_filter_follows_typing_on_both_screens(tmp_path):
         assert session.filter_bar.is_open
         assert session.shown == [1, 4, 3, 5, 0]
         lines = session.text.splitlines()
-        assert lines[1].endswith("/conv  5 of 9")
+        assert lines[1].endswith("/conv  5 of 9 layers")
         assert lines[-3] == " /conv"
         assert lines[-1] == "⏎ keep esc clear f1 help ^p find"
         assert "5 layers · 0.5700 ms · 62.30 % of all" in session.text

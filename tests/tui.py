@@ -22,6 +22,7 @@ from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
+from trex_tui.widgets.columns import MARK_COLUMN
 from trex_tui.widgets.filter_bar import FilterBar
 
 GOLDENS = Path(__file__).parent / "golden_screens"
@@ -197,6 +198,11 @@ class Session:
     def shown(self) -> list[int]:
         """Indices of the layers in the latency table, in its order."""
         return [layer.index for layer in self.latency.table.shown_rows]
+
+    @property
+    def latency_columns(self) -> list[str]:
+        """The columns of the latency table, without the marks of lint."""
+        return [column.key for column in self.latency.table.columns if column.key != MARK_COLUMN]
 
     @property
     def tree_names(self) -> list[str]:
