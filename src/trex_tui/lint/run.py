@@ -60,7 +60,8 @@ def run(
     for rule in chosen:
         _apply(rule, context, found)
     if layers is not None:
-        found.judged = [one for one in found.judged if not frozenset(layers).isdisjoint(one.layers)]
+        meant = frozenset(layers)
+        found.judged = [one for one in found.judged if not meant.isdisjoint(one.layers)]
     kept, suppressed = _without_suppressed(context, found.judged, config.suppressions)
     wanted = [one for one in kept if one.severity.rank <= config.min_severity.rank]
     ordered = sorted(wanted, key=_order)
