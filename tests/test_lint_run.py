@@ -15,7 +15,7 @@ from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Severity
-from trex_tui.lint.run import NO_LAYERS, about_layers, run
+from trex_tui.lint.run import NO_LAYERS, run
 from trex_tui.lint.stakes import union_of_stakes, within_layers
 
 WARNING, INFO, ERROR, GOOD = Severity.WARNING, Severity.INFO, Severity.ERROR, Severity.GOOD
@@ -278,12 +278,12 @@ class TestChoice:
         engine = engine_of(tmp_path, 1.0, 2.0)
         rules = [
             rule("AAA001", finding("AAA001", 0, stakes_ms={0: 0.5}), finding("AAA001", 1)),
-            rule("BBB001", finding("BBB001")),
+            rule("BBB001", finding("BBB001"), finding("BBB001", 0, severity=INFO)),
         ]
-        found = about_layers(engine, run(engine, rules=rules), [0])
+        found = run(engine, LintConfig(min_severity=WARNING), rules, layers=[0])
         assert [one.layers for one in found.findings] == [(0,)]
         assert (found.stake_ms, found.counts[WARNING]) == (0.5, 1)
-        assert found.rules == ("AAA001", "BBB001")
+        assert (found.rules, found.milder) == (("AAA001", "BBB001"), 1)
 
 
 def suppression(rules: tuple[str, ...], layers: str = "") -> Suppression:

@@ -14,7 +14,7 @@ from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Rule, Severity
 from trex_tui.lint.reading import fail_on_of, find_config, rule_names
 from trex_tui.lint.registry import Registry, registry
-from trex_tui.lint.run import about_layers, run
+from trex_tui.lint.run import run
 from trex_tui.reports.lint.report import EngineReport, LintReport
 from trex_tui.text import plural, printable
 
@@ -76,16 +76,15 @@ def _ids(options: Sequence[str]) -> list[str]:
 
 
 def _linted(engine: Engine, config: LintConfig, text: str | None) -> LintResult:
-    result = run(engine, config)
     if not text:
-        return result
+        return run(engine, config)
     from trex_tui.filtering import FilterError, filter_layers
 
     try:
         chosen = filter_layers(engine, text)
     except FilterError as error:
         raise TrexError(f"--filter: {error.pointed}") from None
-    return about_layers(engine, result, [layer.index for layer in chosen])
+    return run(engine, config, layers=[layer.index for layer in chosen])
 
 
 def _print_rules(rules: Sequence[Rule], options: argparse.Namespace) -> None:

@@ -37,13 +37,19 @@ class _Found:
     failed: list[str] = field(default_factory=list)
 
 
-def run(engine: Engine, config: LintConfig = _EVERYTHING, rules: Sequence[Rule] | None = None) -> LintResult:
+def run(
+    engine: Engine,
+    config: LintConfig = _EVERYTHING,
+    rules: Sequence[Rule] | None = None,
+    layers: Collection[int] | None = None,
+) -> LintResult:
     """Look at an engine with every rule that is wanted.
 
     A rule that breaks is told under `not_checked` and `failed`; the others still run.
 
     Args:
         rules: By default those of the registry.
+        layers: Keep only findings about one of these; not those about the engine as a whole.
 
     Raises:
         TrexError: The filter of a suppression is none, or takes too long.
@@ -53,71 +59,37 @@ def run(engine: Engine, config: LintConfig = _EVERYTHING, rules: Sequence[Rule] 
     found = _Found()
     for rule in chosen:
         _apply(rule, context, found)
+    if layers is not None:
+        meant = frozenset(layers)
+        found.judged = [one for one in found.judged if not meant.isdisjoint(one.layers)]
     kept, suppressed = _without_suppressed(context, found.judged, config.suppressions)
     wanted = [one for one in kept if one.severity.rank <= config.min_severity.rank]
-    return assembled(
-        context,
-        wanted,
-        suppressed=sorted(suppressed, key=lambda one: _order(one.judged)),
-        not_checked=found.not_checked,
-        failed=found.failed,
-        rules=[rule.id for rule in chosen],
-        milder=len(kept) - len(wanted),
-    )
-
-
-def assembled(
-    context: Context,
-    judged: Iterable[Judged],
-    *,
-    suppressed: Iterable[Suppressed] = (),
-    not_checked: Iterable[NotChecked] = (),
-    failed: Iterable[str] = (),
-    rules: Iterable[str] = (),
-    milder: int = 0,
-) -> LintResult:
-    """The result of these findings, ordered, counted and summed."""
-    ordered = sorted(judged, key=_order)
+    ordered = sorted(wanted, key=_order)
     findings = tuple(one for one in ordered if one.severity is not Severity.GOOD)
-    by_layer: dict[int, list[Judged]] = {}
-    for one in findings:
-        for index in one.layers:
-            by_layer.setdefault(index, []).append(one)
     counts = Counter(one.severity for one in ordered)
     compute = context.timing.compute if context.timing else None
     return LintResult(
         findings=findings,
         positives=tuple(one for one in ordered if one.severity is Severity.GOOD),
-        suppressed=tuple(suppressed),
-        not_checked=tuple(sorted(not_checked, key=lambda one: (one.rule, one.reason))),
-        failed=tuple(failed),
-        rules=tuple(rules),
-        milder=milder,
+        suppressed=tuple(sorted(suppressed, key=lambda one: _order(one.judged))),
+        not_checked=tuple(sorted(found.not_checked, key=lambda one: (one.rule, one.reason))),
+        failed=tuple(found.failed),
+        rules=tuple(rule.id for rule in chosen),
+        milder=len(kept) - len(wanted),
         counts={severity: counts[severity] for severity in Severity},
         stakes=union_of_stakes(
             [one.finding for one in findings], context.total_ms, compute.median_ms if compute else None
         ),
-        by_layer={index: tuple(by_layer[index]) for index in sorted(by_layer)},
+        by_layer=_by_layer(findings),
     )
 
 
-def about_layers(engine: Engine, result: LintResult, layers: Collection[int]) -> LintResult:
-    """The result with only the findings about one of these layers; those about the engine as a whole are not."""
-
-    wanted = frozenset(layers)
-
-    def is_meant(one: Judged) -> bool:
-        return not wanted.isdisjoint(one.layers)
-
-    return assembled(
-        Context(engine),
-        [one for one in (*result.findings, *result.positives) if is_meant(one)],
-        suppressed=[one for one in result.suppressed if is_meant(one.judged)],
-        not_checked=result.not_checked,
-        failed=result.failed,
-        rules=result.rules,
-        milder=result.milder,
-    )
+def _by_layer(findings: Iterable[Judged]) -> dict[int, tuple[Judged, ...]]:
+    found: dict[int, list[Judged]] = {}
+    for one in findings:
+        for index in one.layers:
+            found.setdefault(index, []).append(one)
+    return {index: tuple(found[index]) for index in sorted(found)}
 
 
 def _order(one: Judged) -> tuple[int, bool, float, str, tuple[int, ...], str]:

@@ -106,8 +106,8 @@ def _results(report: EngineReport, places: dict[str, int]) -> list[dict[str, Any
 
 
 def _suppression(one: Suppressed) -> dict[str, Any]:
-    reason = printable(f"{one.reason} ({one.origin})")
-    return {"kind": "external", "status": "accepted", "justification": reason}
+    """Without `status`, which drafts of the format called `state`: accepted is what its absence means."""
+    return {"kind": "external", "justification": printable(f"{one.reason} ({one.origin})")}
 
 
 def _result(report: EngineReport, judged: Judged, places: dict[str, int], mark: str) -> dict[str, Any]:
