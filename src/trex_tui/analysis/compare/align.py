@@ -34,6 +34,7 @@ def align_pair(
     mode: Align = Align.AUTO,
     pins: Sequence[tuple[int, int]] = (),
     among: tuple[Collection[int] | None, Collection[int] | None] = (None, None),
+    given: Sequence[tuple[list[int], list[int]]] = (),
 ) -> Aligned:
     """Match the layers of two engines.
 
@@ -41,16 +42,15 @@ def align_pair(
         mode: Which evidence may be used.
         pins: Layers of the left and of the right that belong together for sure.
         among: Layers that may be matched; None for all.
+        given: Blocks that are known already, as anchors; they are the first of the result, in this order.
     """
-    pairing = Pairing(left, right, among)
-    _pin(pairing, pins)
+    pairing = _begin(left, right, among, given, pins)
     deferred: list[tuple[int, int]] = []
     refused = False
     if mode is not Align.SIGNATURE:
         deferred = _names(pairing, mode)
         if mode is Align.AUTO and not byname.names_hold(pairing, deferred):
-            pairing, deferred, refused = Pairing(left, right, among), [], True
-            _pin(pairing, pins)
+            pairing, deferred, refused = _begin(left, right, among, given, pins), [], True
     if mode in (Align.AUTO, Align.SIGNATURE):
         structure.match_by_structure(pairing)
     if mode is not Align.NAME:
@@ -61,6 +61,20 @@ def align_pair(
     if mode is not Align.ONNX:
         byname.late_names(pairing, deferred)
     return Aligned(pairing, refused, related)
+
+
+def _begin(
+    left: Traits,
+    right: Traits,
+    among: tuple[Collection[int] | None, Collection[int] | None],
+    given: Sequence[tuple[list[int], list[int]]],
+    pins: Sequence[tuple[int, int]],
+) -> Pairing:
+    pairing = Pairing(left, right, among)
+    for lefts, rights in given:
+        pairing.join(lefts, rights, Match.NAME, 1.0, "matched through the baseline")
+    _pin(pairing, pins)
+    return pairing
 
 
 def _pin(pairing: Pairing, pins: Sequence[tuple[int, int]]) -> None:
