@@ -51,6 +51,7 @@ def _block(
         index=index,
         layers=found.layers,
         match=found.match,
+        matches=found.matches,
         confidence=found.confidence,
         why=found.why,
         latency_ms=times,

@@ -7,7 +7,7 @@ what surrounds the work.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from trex_tui.analysis.compare.model import Change, ChangeKind
 from trex_tui.analysis.compare.names import LIGHT
@@ -77,62 +77,72 @@ def _working(layers: Sequence[Layer]) -> Sequence[Layer]:
 
 
 def _pairs(before: Sequence[Layer], after: Sequence[Layer]) -> Iterator[tuple[ChangeKind, tuple[str, str]]]:
+    """What differs; texts are made only where something does, since most of a large engine is as it was."""
     sides = (before, after)
-    yield ChangeKind.PRECISION, _both(sides, lambda layer: layer.precision.value if layer.precision else None)
+    yield ChangeKind.PRECISION, _values(sides, _precision)
     yield ChangeKind.TACTIC, _tactics(before, after)
-    yield ChangeKind.FORMATS, (_formats(before), _formats(after))
-    if len(before) == len(after) == 1:
-        yield ChangeKind.SHAPES, _shapes(before[0], after[0])
+    formats, shapes = ([_tensors(layers, what) for layers in sides] for what in (_format_of, _shape_of))
+    if formats[0] != formats[1] and all(any(side) for side in formats):
+        yield ChangeKind.FORMATS, (_formats(before), _formats(after))
+    if len(before) == len(after) == 1 and shapes[0] != shapes[1] and all(any(side) for side in shapes):
+        yield ChangeKind.SHAPES, (_shapes(before[0]), _shapes(after[0]))
     weights = [_weights(layers) for layers in sides]
     if None not in weights and weights[0] != weights[1]:
         yield ChangeKind.WEIGHTS, (format_bytes(weights[0]), _bytes_apart(weights[0], weights[1]))
-    yield ChangeKind.KIND, _both(sides, lambda layer: layer.kind.value)
+    yield ChangeKind.KIND, _values(sides, lambda layer: layer.kind.value)
 
 
-def _both(sides: Pair, value: object) -> tuple[str, str]:
-    texts = []
-    for layers in sides:
-        found = {value(layer): None for layer in layers}  # type: ignore[operator]
-        texts.append(" + ".join(sorted(one for one in found if one is not None)) or "unknown")
-    return ("", "") if "unknown" in texts else (texts[0], texts[1])
+def _precision(layer: Layer) -> str | None:
+    return layer.precision.value if layer.precision else None
+
+
+def _values(sides: Pair, value: Callable[[Layer], str | None]) -> tuple[str, str]:
+    found = [{value(layer) for layer in layers} for layers in sides]
+    if found[0] == found[1] or None in found[0] | found[1]:
+        return "", ""
+    texts = [" + ".join(sorted(filter(None, one))) for one in found]
+    return texts[0], texts[1]
 
 
 def _tactics(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[str, str]:
     names = [[layer.tactic for layer in layers if layer.tactic] for layers in (before, after)]
-    if all(names):
+    if all(names) and names[0] != names[1]:
         kernels = [sorted({_BUILD_HASH.sub("", name) for name in side}) for side in names]
         if kernels[0] != kernels[1]:
             return " + ".join(dict.fromkeys(names[0])), " + ".join(dict.fromkeys(names[1]))
     values = [[layer.tactic_value for layer in layers if layer.tactic_value] for layers in (before, after)]
-    if all(values) and len(before) == len(after):
+    if all(values) and len(before) == len(after) and values[0] != values[1]:
         return " + ".join(map(str, values[0])), " + ".join(map(str, values[1]))
     return "", ""
 
 
-def _formats(layers: Sequence[Layer]) -> str:
-    def told(tensors: Iterable[Tensor]) -> str:
-        return ", ".join(dict.fromkeys(tensor.description for tensor in tensors)) or NOTHING
+def _format_of(tensor: Tensor) -> object:
+    return tensor.dtype, tensor.format
 
-    if not any(layer.inputs or layer.outputs for layer in layers):
-        return ""
-    inputs = (
-        tensor for layer in layers for tensor in layer.inputs if tensor.name not in layer.constant_inputs
+
+def _shape_of(tensor: Tensor) -> object:
+    return tensor.shape
+
+
+def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> tuple[list[object], list[object]]:
+    """Something of all data inputs, and of all outputs."""
+    return (
+        [what(one) for layer in layers for one in layer.inputs if one.name not in layer.constant_inputs],
+        [what(one) for layer in layers for one in layer.outputs],
     )
-    return f"{told(inputs)} → {told(tensor for layer in layers for tensor in layer.outputs)}"
 
 
-def _shapes(before: Layer, after: Layer) -> tuple[str, str]:
-    sides = []
-    for layer in (before, after):
-        data = [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
-        sides.append((data, layer.outputs))
-    if before.layer_type is None or after.layer_type is None:
-        return "", ""
-    told = [
-        " → ".join(", ".join(format_shape(tensor.shape) for tensor in part) or NOTHING for part in side)
-        for side in sides
-    ]
-    return told[0], told[1]
+def _formats(layers: Sequence[Layer]) -> str:
+    return _arrow(layers, lambda tensor: tensor.description)
+
+
+def _shapes(layer: Layer) -> str:
+    return _arrow([layer], lambda tensor: format_shape(tensor.shape))
+
+
+def _arrow(layers: Sequence[Layer], text: Callable[[Tensor], str]) -> str:
+    told = [", ".join(dict.fromkeys(map(str, part))) or NOTHING for part in _tensors(layers, text)]
+    return " → ".join(told)
 
 
 def _weights(layers: Sequence[Layer]) -> int | None:
@@ -148,6 +158,10 @@ def _bytes_apart(before: int | None, after: int | None) -> str:
 def _fusion(
     before: Sequence[Layer], after: Sequence[Layer], traits: tuple[Traits, Traits], *, named: bool
 ) -> tuple[str, str]:
+    if len(before) == len(after) == 1:
+        alike = [one.of[layers[0].index].nodes for one, layers in zip(traits, (before, after), strict=True)]
+        if alike[0] == alike[1]:
+            return "", ""
     counts = (plural(len(before), "layer"), plural(len(after), "layer"))
     nodes = [
         {

@@ -11,6 +11,7 @@ from trex_tui.analysis.compare.explain import difference
 from trex_tui.analysis.compare.model import Align, Block, Comparison, Pin
 from trex_tui.analysis.compare.partition import partition
 from trex_tui.analysis.compare.traits import Traits
+from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
@@ -40,19 +41,31 @@ def compare(
             `align`.
     """
     mode = _check(engines, baseline, align, pins)
+    with gc_paused():
+        return _compare(engines, baseline, mode, tuple(pins), per_batch, more_timings or {})
+
+
+def _compare(
+    engines: Sequence[Engine],
+    baseline: int,
+    mode: Align,
+    pins: tuple[Pin, ...],
+    per_batch: bool,
+    more_timings: Mapping[int, Sequence[Timing]],
+) -> Comparison:
     traits = [Traits(engine) for engine in engines]
     per = [_per(one, per_batch=per_batch) for one in traits]
     found, aligned = partition(traits, baseline, mode, pins)
     sides = overview.sides_of(traits, per, found)
     blocks = build_blocks(traits, baseline, per, found)
-    verdicts, medians = overview.verdicts_of(engines, sides, baseline, more_timings or {})
+    verdicts, medians = overview.verdicts_of(engines, sides, baseline, more_timings)
     ranking = overview.rank(engines, sides, medians)
     return Comparison(
         engines=tuple(engines),
         baseline=baseline,
         align=mode,
         per_batch=per_batch,
-        pins=tuple(pins),
+        pins=pins,
         sides=sides,
         cautions=cautions(engines, sides, baseline, aligned, per_batch=per_batch),
         blocks=blocks,

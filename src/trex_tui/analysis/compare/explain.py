@@ -83,7 +83,8 @@ def difference(
 
 
 def _match(block: Block, engine: int, baseline: int) -> Match:
-    return block.match if block.layers[engine] and block.layers[baseline] else Match.NONE
+    found = block.matches[engine]
+    return found if found and block.layers[engine] and block.layers[baseline] else Match.NONE
 
 
 def _cause(block: Block, engine: int, baseline: int) -> Cause:

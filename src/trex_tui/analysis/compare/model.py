@@ -96,6 +96,8 @@ class Block:
         index: Place in `Comparison.blocks`: execution order of the baseline, with what only others have put where it runs.
         layers: Per engine, the indices of its layers, ascending; empty where the engine has none.
         match: The weakest evidence that holds the block together; `NONE` if only one engine has layers in it.
+        matches: Per engine, the weakest evidence that ties its layers to those of the baseline, or of an earlier engine
+            where the baseline has none; None where there is none to tell: for the baseline, and the first of others.
         confidence: How sure the match is, from 0 to 1: 1 for pinned and for equal ONNX nodes; 0 for a block of one engine.
             A judgement about the evidence, not a probability.
         why: The evidence in a sentence.
@@ -112,6 +114,7 @@ class Block:
     index: int
     layers: tuple[tuple[int, ...], ...]
     match: Match
+    matches: tuple[Match | None, ...]
     confidence: float
     why: str
     latency_ms: tuple[float | None, ...]

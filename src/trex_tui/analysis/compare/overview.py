@@ -24,15 +24,35 @@ MODULE_DEPTH = 2
 
 
 def labels_of(engines: Sequence[Engine]) -> list[str]:
-    """Names of the engines, told apart by ` (2)` and so on where they are equal."""
-    seen: Counter[str] = Counter()
-    taken = {engine.name for engine in engines}
-    labels = []
-    for engine in engines:
-        seen[engine.name] += 1
-        label, count = engine.name, seen[engine.name]
-        while count > 1 and (label in labels or label in taken):
-            label, count = f"{engine.name} ({count})", count + 1
+    """Names of the engines; where they are equal, told apart by their folders, else by ` (2)` and so on."""
+    counts = Counter(engine.name for engine in engines)
+    folders = [_folders(engine) for engine in engines]
+    names = []
+    for engine, own in zip(engines, folders, strict=True):
+        alike = [one for other, one in zip(engines, folders, strict=True) if other.name == engine.name]
+        depth = next((depth for depth in range(1, len(own) + 1) if _differ(alike, depth)), 0)
+        names.append(
+            engine.name if counts[engine.name] == 1 else "/".join([*own[len(own) - depth :], engine.name])
+        )
+    return _numbered(names)
+
+
+def _folders(engine: Engine) -> tuple[str, ...]:
+    file = next(iter(engine.files.values()), None)
+    return () if file is None else file.resolve().parent.parts[1:]
+
+
+def _differ(folders: Sequence[tuple[str, ...]], depth: int) -> bool:
+    return len({one[-depth:] for one in folders}) == len(folders)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    labels: list[str] = []
+    for name in names:
+        label, count = name, 1
+        while label in labels or (count > 1 and label in names):
+            count += 1
+            label = f"{name} ({count})"
         labels.append(label)
     return labels
 

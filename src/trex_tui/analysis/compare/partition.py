@@ -15,15 +15,19 @@ from trex_tui.analysis.compare.model import Align, Match, Pin
 from trex_tui.analysis.compare.pairing import Joined
 from trex_tui.analysis.compare.traits import Traits
 
+Evidence = tuple[tuple[int, int], int, Joined]
+"""A layer of a block, the engine that was matched with it, and how."""
+
 _STRENGTH = {match: place for place, match in enumerate(Match)}
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A block before anything is known of times: layers per engine, and why."""
+    """A block before anything is known of times: layers per engine, and why; as in `model.Block`."""
 
     layers: tuple[tuple[int, ...], ...]
     match: Match
+    matches: tuple[Match | None, ...]
     confidence: float
     why: str
 
@@ -59,7 +63,7 @@ def partition(
         The blocks in execution order of the baseline, and per other engine how it was matched with the baseline.
     """
     union = _Union(traits)
-    evidence: list[tuple[tuple[int, int], Joined]] = []
+    evidence: list[Evidence] = []
     aligned: dict[int, Aligned] = {}
     others = [place for place in range(len(traits)) if place != baseline]
     for other in others:
@@ -82,7 +86,7 @@ def partition(
 
 def _take(
     union: _Union,
-    evidence: list[tuple[tuple[int, int], Joined]],
+    evidence: list[Evidence],
     first: int,
     second: int,
     blocks: Sequence[Joined],
@@ -93,7 +97,7 @@ def _take(
             union.join(start, (first, layer))
         for layer in block.right:
             union.join(start, (second, layer))
-        evidence.append((start, block))
+        evidence.append((start, second, block))
 
 
 def _common(first: Aligned, second: Aligned) -> list[tuple[list[int], list[int]]]:
@@ -110,7 +114,7 @@ def _collect(
     traits: Sequence[Traits],
     baseline: int,
     union: _Union,
-    evidence: list[tuple[tuple[int, int], Joined]],
+    evidence: list[Evidence],
 ) -> list[Found]:
     members: dict[int, list[list[int]]] = defaultdict(lambda: [[] for _ in traits])
     for engine, one in enumerate(traits):
@@ -118,21 +122,25 @@ def _collect(
             members[union.root(engine, layer)][engine].append(layer)
     weakest: dict[int, Joined] = {}
     least: dict[int, float] = {}
-    for start, block in evidence:
+    own: dict[tuple[int, int], Match] = {}
+    for start, engine, block in evidence:
         root = union.root(*start)
         known = weakest.get(root)
         if known is None or _STRENGTH[block.match] > _STRENGTH[known.match]:
             weakest[root] = block
         least[root] = min(least.get(root, 1.0), block.confidence)
+        own[root, engine] = max(own.get((root, engine), block.match), block.match, key=_STRENGTH.__getitem__)
     places = _places(traits, baseline, union)
     found = []
     for root in sorted(members, key=places.__getitem__):
         layers = tuple(map(tuple, members[root]))
         by = weakest.get(root)
         if by is None:
-            found.append(Found(layers, Match.NONE, 0.0, "nothing in another engine belongs to it"))
+            nobody = (None,) * len(traits)
+            found.append(Found(layers, Match.NONE, nobody, 0.0, "nothing in another engine belongs to it"))
         else:
-            found.append(Found(layers, by.match, least[root], by.why))
+            matches = tuple(own.get((root, engine)) for engine in range(len(traits)))
+            found.append(Found(layers, by.match, matches, least[root], by.why))
     return found
 
 
