@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable
 
 from trex_tui.analysis.compare.model import Match
-from trex_tui.analysis.compare.names import LIGHT
+from trex_tui.analysis.compare.names import HEAVY, LIGHT
 from trex_tui.analysis.compare.pairing import OPEN, Pairing
 from trex_tui.analysis.compare.traits import Trait, fits, same_core
 
@@ -166,7 +166,7 @@ def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) 
     chosen, highest = None, None
     for other, weight in shared.items():
         candidate = pairing.trait(1 - side, other)
-        if (weight < LIGHT and weight < own) or not same_core(trait, candidate):
+        if (weight < LIGHT and weight < own) or not _may_share(trait, candidate):
             continue
         whole = own + sum(candidate.nodes.values()) - weight
         distance = abs(pairing.traits(1 - side).order[other] / max(1, len(pairing.traits(1 - side))) - place)
@@ -175,6 +175,29 @@ def _best(pairing: Pairing, side: int, layer: int, index: dict[str, list[int]]) 
         if highest is None or score > highest:
             chosen, highest = other, score
     return None if chosen is None or highest is None else (chosen, highest[1])
+
+
+def _may_share(one: Trait, other: Trait) -> bool:
+    """Whether shared nodes may mean shared work: the kernels are alike, or one layer is a part of the other.
+
+    A number is no place in the network (`Conv_22`): two kernels that differ need a node with a path, or several main nodes.
+    """
+    if same_core(one, other):
+        return True
+    nodes = [
+        {node for node, weight in trait.nodes.items() if weight >= LIGHT and node[0] != "@"}
+        for trait in (one, other)
+    ]
+    if not (nodes[0] <= nodes[1] or nodes[1] <= nodes[0]):
+        return False
+    if not fits(one, other):
+        return True
+    shared = nodes[0] & nodes[1]
+    heavy = max(
+        sum(trait.nodes[node] >= HEAVY for node in own)
+        for trait, own in zip((one, other), nodes, strict=True)
+    )
+    return heavy > 1 or any("/" in node for node in shared)
 
 
 def _grow(pairing: Pairing, best: list[dict[int, tuple[int, float]]]) -> None:
