@@ -66,9 +66,9 @@ class ChangeKind(str, Enum):
     FUSION = "fusion"
     """How the work is cut into layers: joined, split, or with other operators in it."""
     REFORMATS = "reformats"
-    """Copies that change type or layout, in the block."""
+    """How many copies that change type or layout stand directly before and after; each is a block of its own."""
     QDQ = "qdq"
-    """Quantize and dequantize layers, in the block."""
+    """How many quantize and dequantize layers do."""
     KIND = "kind"
     """What the layers do."""
 
@@ -96,6 +96,8 @@ class Block:
         index: Place in `Comparison.blocks`: execution order of the baseline, with what only others have put where it runs.
         layers: Per engine, the indices of its layers, ascending; empty where the engine has none.
         match: The weakest evidence that holds the block together; `NONE` if only one engine has layers in it.
+        matches: Per engine, the weakest evidence that ties its layers to those of the baseline, or of an earlier engine
+            where the baseline has none; None where there is none to tell: for the baseline, and the first of others.
         confidence: How sure the match is, from 0 to 1: 1 for pinned and for equal ONNX nodes; 0 for a block of one engine.
             A judgement about the evidence, not a probability.
         why: The evidence in a sentence.
@@ -103,8 +105,8 @@ class Block:
         deltas_ms: Per engine, latency minus the baseline's (0.0 for the baseline itself); None if one of both is unknown.
         ratios: Per engine, latency over the baseline's; None if unknown, or if the baseline's is 0.
         changes: What differs, by engine, then in the order of `ChangeKind`.
-        label: What to call it: the shared ONNX nodes, or the name of its slowest layer in the baseline (else in the first
-            engine that has one). As in the files: make it printable before it is shown.
+        label: What to call it: the name of its main layer, the slowest that works in the baseline (else in the first engine
+            that has one); its ONNX nodes if Myelin made the name up. As in the files: make it printable before it is shown.
         kind: What its main layer does: a `LayerKind` value.
         module: Modules of the network it lies in, outermost first.
     """
@@ -112,6 +114,7 @@ class Block:
     index: int
     layers: tuple[tuple[int, ...], ...]
     match: Match
+    matches: tuple[Match | None, ...]
     confidence: float
     why: str
     latency_ms: tuple[float | None, ...]
