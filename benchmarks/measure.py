@@ -25,6 +25,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from compare import measure_comparing
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -176,6 +177,7 @@ def main() -> None:
         made = find(directory)
         console.print(measure_loading([*sets, *made], options.repeat))
         console.print(measure_columns(made, options.repeat))
+    console.print(measure_comparing(options.repeat))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
 
 

@@ -40,7 +40,7 @@ def _real(name: str, artifacts: Path) -> Engine:
 
 
 def _some(engine: Engine) -> range:
-    return range(0, len(engine.layers), 1 if len(engine.layers) < WITH_A_STEP else len(engine.layers) // 12)
+    return range(0, len(engine.layers), 1 if len(engine.layers) < WITH_A_STEP else len(engine.layers) // 6)
 
 
 @pytest.mark.parametrize("source", DETAILED)

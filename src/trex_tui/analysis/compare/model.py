@@ -135,15 +135,17 @@ class Block:
 
     @property
     def ratio(self) -> float | None:
-        """The ratio that is farthest from 1, with two engines the only one."""
-        others = [
+        """The ratio that is farthest from 1, with two engines the only one; None as for `delta_ms`."""
+        if self.delta_ms is None:
+            return None
+        moved = [
             ratio
             for ratio, delta in zip(self.ratios, self.deltas_ms, strict=True)
             if ratio is not None and delta
         ]
-        if others:
-            return max(others, key=lambda ratio: max(ratio, 1.0 / ratio) if ratio > 0 else float("inf"))
-        return 1.0 if any(ratio is not None for ratio in self.ratios) else None
+        if not moved:
+            return 1.0 if any(ratio is not None for ratio in self.ratios) else None
+        return max(moved, key=lambda ratio: max(ratio, 1.0 / ratio) if ratio > 0 else float("inf"))
 
     @property
     def is_one_sided(self) -> bool:
