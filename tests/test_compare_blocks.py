@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 
@@ -379,6 +381,42 @@ def test_names_only_engines_match_by_name(artifacts: Path) -> None:
     found = compare([engine, engine])
     assert all(block.shape == "1:1" for block in found.blocks)
     assert any(caution.kind is CautionKind.GRAPH for caution in found.cautions)
+
+
+def test_further_timing_runs_widen_the_interval(tmp_path: Path) -> None:
+    layers = [conv("/a/Conv", "x", "a")]
+    fast = [1.0 + 0.001 * (place % 7) for place in range(200)]
+    slow = [one + 0.05 for one in fast]
+    one = write_engine(tmp_path / "one", layers, [0.1], latencies=fast)
+    other = write_engine(tmp_path / "other", layers, [0.1], latencies=slow)
+    assert compare([one, other]).verdict.outcome is Outcome.SLOWER
+    assert one.timing is not None
+    again = compare([one, other], more_timings={1: [one.timing]})
+    assert again.verdict.outcome is Outcome.SAME
+    assert again.verdict.rows == (200, 400)
+
+
+def test_a_hub_that_everything_reads_costs_no_square(tmp_path: Path) -> None:
+    """A layer with 3 000 readers, once directly and once through a copy, in engines without common names."""
+    engines = []
+    for side in "ab":
+        layers = [conv(f"{side} hub", "x", "h"), reformat(f"{side} copy", "h", "k")]
+        layers += [
+            conv(f"{side} {place}", "hk"[place % 2], f"o{side}{place}", 8 + place) for place in range(3000)
+        ]
+        engines.append(write_engine(tmp_path / side, layers, [0.001] * len(layers)))
+    found = compare(engines)
+    check(found)
+    assert sum(block.shape == "1:1" for block in found.blocks) == 3002
+
+
+def test_comparing_needs_no_heavy_library() -> None:
+    code = (
+        "import sys, trex_tui.analysis.compare as c\n"
+        "heavy = {'numpy', 'pandas', 'networkx', 'rich', 'textual'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_comparisons_are_deterministic(artifacts: Path) -> None:

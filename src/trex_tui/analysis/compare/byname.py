@@ -308,7 +308,7 @@ def names_hold(pairing: Pairing, deferred: list[tuple[int, int]]) -> bool:
     links = agreeing = 0
     for left, right in partner.items():
         after = [one for one in pairing.left.after[left] if one in partner]
-        theirs = pairing.right.after[right]
+        theirs = set(pairing.right.after[right]) if after else set()
         links += len(after)
         agreeing += sum(partner[one] in theirs for one in after)
     return links < _LEAST_LINKS or agreeing >= _LEAST_LINK_AGREEMENT * links

@@ -2,7 +2,8 @@
 
 Engines are known by their place in `Comparison.engines`, layers by their index in their engine, blocks by their place in
 `Comparison.blocks`. Every tuple "per engine" is as long as `engines` and in their order. One engine is the baseline; a
-delta is always "this engine minus the baseline", so a negative one is time won.
+delta is always "this engine minus the baseline", so a negative one is time won. Texts hold names as they are in the files:
+make them printable before they are shown.
 
 A time is None where it is unknown. An engine that has a profile but no layer in a block spends nothing there: its latency
 in the block is 0.0, and `Block.layers` says that it is absence. So the latencies of an engine over all blocks add up to its
@@ -222,7 +223,7 @@ class Caution:
 
     Attributes:
         engine: The engine that differs from the baseline; None if it concerns all.
-        text: A sentence. Names in it are as in the files.
+        text: A sentence.
     """
 
     kind: CautionKind
