@@ -33,10 +33,10 @@ RESAMPLES = 1000
 LEVEL = 0.95
 LEAST_ROWS = 40
 """Fewer rows make no interval worth its name."""
-MOST_BLOCKS = 200
+MOST_BLOCKS = 100
 """Longer blocks than the rule asks for are safe where there are many rows, and keep the time in bounds."""
 
-LEAST_BLOCKS = 10
+LEAST_BLOCKS = 15
 """Rows that depend on each other so far that they make fewer blocks are as good as fewer measurements: no interval."""
 
 _THRESHOLDS = 128

@@ -1,0 +1,254 @@
+"""The screen of findings: what it lists and explains, where it leads, what is left out and written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trex_tui.lint.model import Severity
+from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.lint import CLEAN, NO_MATCH, LintPane
+from trex_tui.screens.linting import ReasonScreen
+from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.widgets.tab_bar import TabBar
+from tui import (
+    CONV,
+    DIGITS,
+    LARGE,
+    SMALL,
+    Session,
+    check_golden,
+    running,
+    small_engine,
+    tensor,
+    write_set,
+)
+
+HOSTILE = "[b]bold[/b] \x1b[31mred\x07 \u202e"
+
+
+def quantized(folder: Path, first: str = "QuantizeLinear_1") -> Path:
+    """Three dangling quantize layers between convolutions, the second the slowest; and two convolutions."""
+    layers, times = [], {}
+    for number, name in enumerate([first, "conv_1", "QuantizeLinear_2", "conv_2", "QuantizeLinear_3"]):
+        is_scale = name.startswith("Quantize") or number == 0
+        kind, source = ("Scale", "Half") if is_scale else (CONV, "Int8")
+        entry = {
+            "Name": name,
+            "LayerType": kind,
+            "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": source}],
+            "Outputs": [
+                tensor(f"t{number + 1}", [1, 64, 32, 32])
+                | {"Format/Datatype": "Int8" if is_scale else "Half"}
+            ],
+            "TacticName": "",
+        }
+        layers.append(entry)
+        times[name] = (0.1, 0.2, 0.3, 0.2, 0.05)[number]
+    return write_set(folder, "net", layers, times)
+
+
+def pane(session: Session) -> LintPane:
+    return session.screen.query_one(LintPane)
+
+
+def rules(session: Session) -> list[str]:
+    return [entry.rule for entry in pane(session).table.shown_rows]
+
+
+def words(session: Session) -> str:
+    return "\n".join(line.plain for line in pane(session).words.wrapped(4000))
+
+
+async def stand_on(session: Session, rule: str) -> None:
+    """Put the cursor on the first finding of a rule."""
+    table = pane(session).table
+    table.move_to(next(entry for entry in table.shown_rows if entry.rule == rule))
+    await session.pilot.pause()
+
+
+async def test_findings_are_listed_and_explained(tmp_path):
+    async with running(quantized(tmp_path), LARGE, tab="lint") as session:
+        assert rules(session).count("QDQ001") == 3
+        await stand_on(session, "QDQ001")
+        stakes = [entry.stake_ms for entry in pane(session).table.shown_rows if entry.rule == "QDQ001"]
+        assert stakes == sorted(stakes, reverse=True)
+        for part in ("QDQ001:", "At stake", "Evidence", "What to do", "Why it matters", "Read on", "1 layer"):
+            assert part in words(session), part
+        summary = pane(session).query_one(SummaryLine).text
+        counts = session.screen.lint.counts
+        assert f"{counts[Severity.WARNING]} warning" in summary
+        assert "at stake" in summary
+        assert f"⚠{counts[Severity.WARNING]}" in session.text.splitlines()[1]
+
+
+async def test_the_cursor_makes_its_layer_the_current_one_and_enter_goes_there(tmp_path):
+    async with running(quantized(tmp_path), tab="lint") as session:
+        await stand_on(session, "QDQ001")
+        await session.until(lambda: session.current == 2)
+        await session.press("enter")
+        await session.until(lambda: session.screen.pane is session.layers)
+        assert session.layers.cursor_layer.name == "QuantizeLinear_2"
+        assert "QDQ001" in session.details
+
+
+async def test_the_screen_stands_on_the_finding_about_the_current_layer(tmp_path):
+    async with running(quantized(tmp_path), tab="latency") as session:
+        session.latency.table.move_to(session.screen.engine.layers[4])
+        await session.pilot.pause()
+        await session.press(DIGITS["lint"])
+        assert 4 in pane(session).table.cursor_item.layers
+        assert session.current == 4
+
+
+async def test_n_walks_through_the_layers_of_a_finding(tmp_path):
+    async with running(quantized(tmp_path), tab="lint") as session:
+        table = pane(session).table
+        several = next((entry for entry in table.shown_rows if len(entry.layers) > 1), None)
+        assert several is not None
+        table.move_to(several)
+        await session.pilot.pause()
+        for place in (1, 2):
+            await session.press("n")
+            assert session.current == several.layers[place % len(several.layers)]
+        await session.press("N")
+        assert session.current == several.layers[1]
+
+
+async def test_orders(tmp_path):
+    async with running(quantized(tmp_path), tab="lint") as session:
+        by_severity = rules(session)
+        await session.press("s")
+        stakes = [entry.stake_ms or 0.0 for entry in pane(session).table.shown_rows]
+        assert stakes == sorted(stakes, reverse=True)
+        await session.press("s")
+        assert rules(session) == by_severity
+
+
+async def test_one_rule_only_and_all_again(tmp_path):
+    async with running(quantized(tmp_path), tab="lint") as session:
+        everything = rules(session)
+        await session.press("c")
+        assert isinstance(session.app.screen, ChooseScreen)
+        session.app.screen.dismiss("QDQ001")
+        await session.until(lambda: set(rules(session)) == {"QDQ001"})
+        assert "only QDQ001" in pane(session).query_one(SummaryLine).text
+        await session.press("c", "g", "enter")
+        assert rules(session) == everything
+
+
+async def test_the_filter_leaves_findings_about_its_layers(tmp_path):
+    async with running(quantized(tmp_path), tab="lint") as session:
+        await session.press("slash", *"linear_3", "enter")
+        await session.until(lambda: "QDQ001" in rules(session))
+        assert all(4 in entry.layers for entry in pane(session).table.shown_rows)
+        await session.press("slash", *"xyz", "enter")
+        assert pane(session).table.empty_text == NO_MATCH
+        assert rules(session) == []
+
+
+async def test_marks_in_tree_and_table_and_lines_on_the_overview(tmp_path):
+    async with running(quantized(tmp_path), LARGE, tab="latency") as session:
+        marked = [line for line in session.text.splitlines() if line.startswith((" W ", " i ", " E "))]
+        assert any("QuantizeLinear_2" in line for line in marked)
+        assert "lint" not in session.latency_columns
+        await session.press(DIGITS["layers"])
+        assert any(line.startswith((" W ", " i ")) for line in session.text.splitlines())
+        await session.press(DIGITS["overview"])
+        assert "Findings" in session.text
+
+
+async def test_leaving_out_needs_a_reason_and_writes_nothing_unasked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    async with running(quantized(tmp_path / "set"), tab="lint") as session:
+        await stand_on(session, "QDQ001")
+        await session.press("x")
+        assert isinstance(session.app.screen, ChooseScreen)
+        await session.press("enter")
+        assert isinstance(session.app.screen, ReasonScreen)
+        await session.press("enter")
+        assert "Without a reason" in session.text
+        await session.press(*"known", "enter")
+        await session.until(lambda: session.screen.lint.suppressed, "the finding to be left out")
+        assert rules(session).count("QDQ001") == 3, "it is still told, as left out"
+        assert [one.layers for one in session.screen.lint.findings if one.rule.id == "QDQ001"] == [(0,), (4,)]
+        assert not (tmp_path / "trex-tui.toml").exists()
+        await session.press("W")
+        assert isinstance(session.app.screen, ChooseScreen)
+        await session.press("enter")
+        await session.until((tmp_path / "trex-tui.toml").exists, "the file")
+    written = (tmp_path / "trex-tui.toml").read_text(encoding="utf-8")
+    assert 'reason = "known"' in written
+    assert "QuantizeLinear_2" in written
+    async with running(tmp_path / "set", tab="lint") as session:
+        (suppressed,) = session.screen.lint.suppressed
+        assert suppressed.reason == "known"
+        assert "trex-tui.toml" in suppressed.origin
+        await session.press("W")
+        assert isinstance(session.app.screen, EngineScreen), "there is nothing to write"
+
+
+async def test_a_whole_rule_can_be_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    async with running(quantized(tmp_path / "set"), tab="lint") as session:
+        await stand_on(session, "QDQ001")
+        await session.press("x", "j", "enter", *"all of them", "enter")
+        await session.until(lambda: len(session.screen.lint.suppressed) == 3)
+        assert "QDQ001" not in {one.rule.id for one in session.screen.lint.findings}
+
+
+async def test_configuration_that_cannot_be_is_told_and_lint_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trex-tui.toml").write_text('[lint]\nselect = ["NOPE999"]\n', encoding="utf-8")
+    async with running(quantized(tmp_path / "set"), LARGE, tab="lint") as session:
+        assert session.screen.lint.findings
+        await session.until(lambda: "NOPE999" in session.text)
+
+
+async def test_names_are_shown_as_they_are(tmp_path):
+    async with running(quantized(tmp_path, HOSTILE), LARGE, tab="lint") as session:
+        table = pane(session).table
+        table.move_to(next(entry for entry in table.shown_rows if 0 in entry.layers))
+        await session.pilot.pause()
+        assert "[b]bold[/b]" in session.text
+        assert "\x1b" not in session.text
+        assert "\u202e" not in session.text
+
+
+async def test_zoom_and_the_words_take_the_keyboard(tmp_path):
+    async with running(quantized(tmp_path), tab="lint") as session:
+        await session.press("z")
+        assert not pane(session).words.display
+        await session.press("z", "tab")
+        assert session.app.focused is pane(session).words
+        await session.press("l", "enter")
+        await session.until(lambda: session.screen.pane is session.layers)
+
+
+async def test_nothing_known_is_not_clean(tmp_path):
+    layers = ["a", "b"]
+    async with running(write_set(tmp_path, "names", layers, None), LARGE, tab="lint") as session:
+        assert session.screen.lint.counts[Severity.ERROR] == 0
+        assert "not checked" in session.text
+        assert CLEAN not in words(session)
+
+
+async def test_tabs_give_way_to_a_remark(tmp_path):
+    async with running(small_engine(tmp_path), tab="lint") as session:
+        bar = session.screen.query_one(TabBar)
+        for remark in ("", "/conv  5 of 9 layers", "/" + "x" * 60):
+            bar.remark = remark
+            await session.pilot.pause()
+            line = session.text.splitlines()[1]
+            assert len(line) <= 80
+            assert "6 Lint" in line
+            if remark:
+                assert line.rstrip()[-1] == remark[-1]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "160x45"])
+async def test_golden(tmp_path, size):
+    async with running(quantized(tmp_path), size, tab="lint") as session:
+        check_golden(session.app, f"lint_{size[0]}x{size[1]}")
