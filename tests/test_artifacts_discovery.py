@@ -170,9 +170,9 @@ def test_two_graphs_claim_one_stem(tmp_path: Path) -> None:
         ("note.json", "hello", "is text, but neither JSON nor a trtexec log"),
         ("junk.json", bytes(range(256)) * 8, "is binary and no TensorRT plan"),
         ("help.log", HELP, "is output of trtexec, but no log of a run"),
-        ("a.json.gz", gzip.compress(b'{"Layers": []}'), "is compressed JSON; unpack it first"),
+        ("a.json.gz", gzip.compress(b'{"Layers": []}', mtime=0), "is compressed JSON; unpack it first"),
         ("a.log.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\3" + b"\xff" * 50, "is a damaged gzip file"),
-        ("cut.log.gz", gzip.compress(BUILD_LOG.encode() * 99)[:40], "is a damaged gzip file"),
+        ("cut.log.gz", gzip.compress(BUILD_LOG.encode() * 99, mtime=0)[:40], "is a damaged gzip file"),
     ],
 )
 def test_what_is_no_artifact_is_diagnosed(tmp_path: Path, name: str, content: Any, message: str) -> None:
