@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
@@ -13,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compare_cases import (
+    check,
     conv,
     fused,
     load_real,
@@ -26,21 +24,18 @@ from compare_cases import (
     without,
     write_engine,
 )
-from helpers import REAL_SETS, write_profile, write_sample_set
+from helpers import REAL_SETS, write_profile
 from trex_tui.analysis.compare import (
     Align,
     CautionKind,
     ChangeKind,
-    Comparison,
     Match,
     Outcome,
     Pin,
     compare,
 )
-from trex_tui.analysis.compare.overview import labels_of
 from trex_tui.artifacts import find
-from trex_tui.engine.engine import Engine, load_engine, load_set
-from trex_tui.errors import TrexError
+from trex_tui.engine.engine import Engine, load_set
 
 BY_NAME = {one.name: one for one in REAL_SETS}
 A100 = ("resnet-A100/fp32/resnet", "resnet-A100/fp16/resnet", "resnet-qat")
@@ -59,44 +54,6 @@ PAIRS = [
 def real(names: tuple[str, ...], artifacts: Path) -> list[Engine]:
     del artifacts  # only to be skipped without them
     return [load_real(BY_NAME[name]) for name in names]
-
-
-def check(comparison: Comparison) -> None:
-    """What holds for every comparison."""
-    for place, engine in enumerate(comparison.engines):
-        seen = [layer for block in comparison.blocks for layer in block.layers[place]]
-        assert sorted(seen) == list(range(len(engine.layers)))
-        assert all(
-            comparison.block_of(place, layer.index).layers[place].count(layer.index) == 1
-            for layer in engine.layers
-        )
-        side = comparison.sides[place]
-        for parts in (comparison.blocks, comparison.by_kind, comparison.by_precision, comparison.by_module):
-            known = [one.latency_ms[place] for one in parts]
-            total = math.fsum(one for one in known if one is not None)
-            assert total == pytest.approx(side.latency_sum_ms or 0.0, rel=1e-9, abs=1e-12)
-        assert sum(row.layers[place] for row in comparison.by_kind) == len(engine.layers)
-    for block in comparison.blocks:
-        assert comparison.blocks[block.index] is block
-        assert any(block.layers)
-        assert block.is_one_sided == (block.match is Match.NONE)
-        assert 0.0 <= block.confidence <= 1.0
-        assert block.why
-        assert all(change.before != change.after for change in block.changes)
-        assert not (block.is_one_sided and block.changes)
-    for place in comparison.others:
-        found = comparison.differences[place]
-        assert found is not None
-        deltas = [block.deltas_ms[place] for block in comparison.blocks]
-        known = math.fsum(one for one in deltas if one is not None)
-        if found.delta_ms is not None:
-            assert known + found.unattributed_ms == pytest.approx(found.delta_ms, abs=1e-9)
-            assert math.fsum(one.delta_ms for one in found.reasons) == pytest.approx(known, abs=1e-9)
-        spoken = [block for reason in found.reasons for block in reason.blocks]
-        assert len(spoken) == len(set(spoken))
-        sizes = [abs(reason.delta_ms) for reason in found.reasons]
-        assert sizes == sorted(sizes, reverse=True)
-    assert sorted(comparison.ranking) == list(range(len(comparison.engines)))
 
 
 @pytest.mark.parametrize("mode", list(Align))
@@ -330,93 +287,6 @@ def test_a_pin_goes_before_all_evidence(tmp_path: Path) -> None:
     assert found.block_of(0, 1).layers == ((1,), (1,))
     many = compare([one, other], pins=[Pin(0, 1, 0), Pin(0, 1, 1)])
     assert many.block_of(0, 0).layers == ((0,), (0, 1))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"baseline": 2}, "no engine 2"),
-        ({"align": "magic"}, "'magic' is no way to align"),
-        ({"pins": [Pin(0, 0, 0)]}, "none that is compared"),
-        ({"pins": [Pin(0, 1, 99)]}, "layer 99"),
-        ({"per_batch": True}, "batch of net is unknown"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_a_sentence(
-    options: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    engine = load_engine(write_sample_set(tmp_path))
-    if "per_batch" in options:
-        engine = write_engine(tmp_path / "other", [conv("/a/Conv", "x", "a")])
-    with pytest.raises(TrexError, match=message):
-        compare([engine, engine], **options)  # type: ignore[arg-type]
-
-
-def test_one_engine_is_no_comparison(tmp_path: Path) -> None:
-    with pytest.raises(TrexError, match="two engines or more, not 1"):
-        compare([load_engine(write_sample_set(tmp_path))])
-
-
-def test_engines_called_alike_are_told_apart(tmp_path: Path) -> None:
-    layers = [conv("/a/Conv", "x", "a")]
-    one, other = write_engine(tmp_path / "fp16", layers), write_engine(tmp_path / "int8", layers)
-    assert labels_of([one, other]) == ["fp16/net", "int8/net"]
-    assert labels_of([one, one, other]) == ["net", "net (2)", "net (3)"]
-
-
-def test_an_engine_is_the_same_as_itself(tmp_path: Path) -> None:
-    engine = load_engine(write_sample_set(tmp_path))
-    found = compare([engine, engine])
-    check(found)
-    assert all(
-        block.shape == "1:1" and not block.changes and not block.deltas_ms[1] for block in found.blocks
-    )
-    assert found.differences[1] is not None
-    assert found.differences[1].reasons == ()
-    assert "take the same" in found.differences[1].headline
-
-
-def test_names_only_engines_match_by_name(artifacts: Path) -> None:
-    engine = real(("trt8.6.0_exportLayerInfo_names_only",), artifacts)[0]
-    found = compare([engine, engine])
-    assert all(block.shape == "1:1" for block in found.blocks)
-    assert any(caution.kind is CautionKind.GRAPH for caution in found.cautions)
-
-
-def test_further_timing_runs_widen_the_interval(tmp_path: Path) -> None:
-    layers = [conv("/a/Conv", "x", "a")]
-    fast = [1.0 + 0.001 * (place % 7) for place in range(200)]
-    slow = [one + 0.05 for one in fast]
-    one = write_engine(tmp_path / "one", layers, [0.1], latencies=fast)
-    other = write_engine(tmp_path / "other", layers, [0.1], latencies=slow)
-    assert compare([one, other]).verdict.outcome is Outcome.SLOWER
-    assert one.timing is not None
-    again = compare([one, other], more_timings={1: [one.timing]})
-    assert again.verdict.outcome is Outcome.SAME
-    assert again.verdict.rows == (200, 400)
-
-
-def test_a_hub_that_everything_reads_costs_no_square(tmp_path: Path) -> None:
-    """A layer with 3 000 readers, once directly and once through a copy, in engines without common names."""
-    engines = []
-    for side in "ab":
-        layers = [conv(f"{side} hub", "x", "h"), reformat(f"{side} copy", "h", "k")]
-        layers += [
-            conv(f"{side} {place}", "hk"[place % 2], f"o{side}{place}", 8 + place) for place in range(3000)
-        ]
-        engines.append(write_engine(tmp_path / side, layers, [0.001] * len(layers)))
-    found = compare(engines)
-    check(found)
-    assert sum(block.shape == "1:1" for block in found.blocks) == 3002
-
-
-def test_comparing_needs_no_heavy_library() -> None:
-    code = (
-        "import sys, trex_tui.analysis.compare as c\n"
-        "heavy = {'numpy', 'pandas', 'networkx', 'rich', 'textual'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_comparisons_are_deterministic(artifacts: Path) -> None:
