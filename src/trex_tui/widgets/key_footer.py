@@ -11,7 +11,9 @@ from textual.widgets._footer import FooterKey
 
 from trex_tui.actions import ACTIONS
 
-_SPARE = [action.action for action in ACTIONS if action.spare]
+_SPARE = [
+    action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare
+]
 """What leaves the line first: the last of these."""
 
 

@@ -311,6 +311,7 @@ class LayerTree(VirtualTable[TreeRow]):
         self._rebuild()
         if layer is not None:
             self.show_layer(layer)
+        self.centre_cursor()
 
     def toggle_order(self) -> None:
         """Order by time, or by execution."""
