@@ -155,7 +155,9 @@ async def test_keys_do_what_the_table_says_on_each_screen(tmp_path):
         await check_bindings(session, TOGETHER["latency"], without=absent)
         assert session.app.screen.active_bindings["q"].binding.action == "close"
         await session.press(TO_LAYERS)
-        await check_bindings(session, TOGETHER["layers"], without=(*absent, "layers.deeper", "layers.shallower"))
+        await check_bindings(
+            session, TOGETHER["layers"], without=(*absent, "layers.deeper", "layers.shallower")
+        )
         await session.press("v")
         await check_bindings(session, TOGETHER["layers"], without=absent)
         await session.press("v")

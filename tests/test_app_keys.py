@@ -104,7 +104,7 @@ STEPS: dict[Place, list[Step]] = {
     ],
     Place.ENGINE: [
         *(
-            Step(f"engine.{tab.id}", DIGITS[tab.id], pane, tab.id, prepare=(TO_LATENCY,) if tab.id != "latency" else (TO_LAYERS,))
+            Step(f"engine.{tab.id}", DIGITS[tab.id], pane, tab.id, (TO_LAYERS if tab.id == "latency" else TO_LATENCY,))
             for tab in TABS
         ),
         Step("engine.notes", "exclamation_mark", on_top, "NotesScreen", (TO_LATENCY,), ESC),
@@ -246,7 +246,9 @@ async def test_keys_of(tmp_path, place):
             before = step.look(session)
             assert step.becomes is CHANGED or before != step.becomes, f"{step}: it is so already"
             await session.press(step.key)
-            await session.until(lambda step=step, before=before: _holds(step, before, session), f"{step.action} {step.key}")
+            await session.until(
+                lambda step=step, before=before: _holds(step, before, session), f"{step.action} {step.key}"
+            )
             await session.press(*step.undo)
             if step.undo:
                 await session.until(lambda top=top: on_top(session) == top, f"{top} after {step.key}")

@@ -313,8 +313,10 @@ class TrexApp(App[None]):
 
     def action_command_palette(self) -> None:
         """Offer every command, theme and layer."""
-        if not CommandPalette.is_open(self):
-            self.push_screen(CommandPalette(id="--command-palette", placeholder="Search for commands and layers…"))
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(
+                CommandPalette(id="--command-palette", placeholder="Search for commands and layers…")
+            )
 
     def action_close(self) -> None:
         """Quit."""

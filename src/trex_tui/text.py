@@ -98,7 +98,9 @@ def format_shape(shape: Sequence[int]) -> str:
     return "×".join("?" if extent < 0 else str(extent) for extent in shape) or "scalar"
 
 
-_UNITS = frozenset(("%", "ms", "µs", "s", "qps", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "FLOP/B", "layers", "queries"))
+_UNITS = frozenset(
+    ("%", "ms", "µs", "s", "qps", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "FLOP/B", "layers", "queries")
+)
 
 
 def is_number_with_unit(before: str, after: str) -> bool:

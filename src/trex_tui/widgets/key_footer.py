@@ -11,9 +11,7 @@ from textual.widgets._footer import FooterKey
 
 from trex_tui.actions import ACTIONS
 
-_SPARE = [
-    action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare
-]
+_SPARE = [action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare]
 """What leaves the line first: the last of these."""
 
 

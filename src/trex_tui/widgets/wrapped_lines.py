@@ -41,7 +41,8 @@ class TextLine:
 def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
     """Where the lines begin and end: `first` cells for the first, `others` for the rest.
 
-    A line ends at a space in its second half that does not part a number from its unit, else in the middle of a word: names are long and have no spaces.
+    A line ends at a space in its second half that does not part a number from its unit, else in the middle of a word:
+    names are long and have no spaces.
     """
     start, room = 0, first
     while start < len(text):
