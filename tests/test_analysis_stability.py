@@ -177,6 +177,7 @@ def test_a_constant_series_is_stable(rows: int, value: float) -> None:
     found = judged([value] * rows)
     assert found.verdict is Verdict.STABLE
     assert found.outliers.count == 0
+    assert found.sentences[0] == "Steady: the medians of ten windows are the same."
 
 
 def test_ticks_of_the_timer_are_no_findings() -> None:

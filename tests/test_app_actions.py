@@ -161,14 +161,19 @@ async def test_keys_do_what_the_table_says_on_each_screen(tmp_path):
         await check_bindings(session, TOGETHER["latency"], without=absent)
         assert session.app.screen.active_bindings["q"].binding.action == "close"
         await session.press(TO_LAYERS)
+        await check_bindings(
+            session, TOGETHER["layers"], without=(*absent, "layers.deeper", "layers.shallower")
+        )
+        await session.press("v")
         await check_bindings(session, TOGETHER["layers"], without=absent)
+        await session.press("v")
         for tab in ("overview", "memory"):
             await session.press(DIGITS[tab])
             await check_bindings(session, TOGETHER[tab], without=absent)
-        await session.press(TO_LAYERS)
-        await session.press("tab")
+        await session.press(TO_LAYERS, "v", "v", "tab")
         assert session.app.focused is session.layers.details
-        await check_bindings(session, [Place.LAYERS, Place.ENGINE, Place.EVERYWHERE], without=absent)
+        without = (*absent, "layers.deeper", "layers.shallower")
+        await check_bindings(session, [Place.LAYERS, Place.ENGINE, Place.EVERYWHERE], without=without)
         await session.press("question_mark")
         await check_bindings(session, [Place.DIALOG])
 

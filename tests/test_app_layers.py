@@ -8,7 +8,7 @@ from helpers import layer, tensor
 from trex_tui.analysis.grouping import Grouping
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.widgets.neighbourhood_boxes import Rest
-from tui import LARGE, SLOWEST, TO_LATENCY, check_golden, running, small_engine, write_set
+from tui import LARGE, SLOWEST, TO_LATENCY, check_golden, named_engine, running, small_engine, write_set
 
 PREVIOUS, NEXT, BACK, FORWARD = "left_square_bracket", "right_square_bracket", "minus", "plus"
 KERNEL = (
@@ -321,6 +321,41 @@ async def test_looks_survive_reading_again(tmp_path):
         await session.until(lambda: session.layers.layer_tree.grouping is Grouping.ORDER)
         assert session.layers.side is session.layers.neighbourhood
         assert session.layers.neighbourhood.depth == 2
+
+
+async def test_where_there_is_room_details_and_neighbours_stand_together(tmp_path):
+    async with running(branched_engine(tmp_path), LARGE, tab="layers") as session:
+        pane = session.layers
+        session.screen.go_to(session.screen.engine.layers[ADD])
+        await session.press("v")
+        await session.until(
+            lambda: pane.details.display and pane.neighbourhood.display and "▼" in session.text
+        )
+        await session.press("k", "greater_than_sign")
+        await session.until(
+            lambda: session.details.startswith("/block/conv2/Conv"), "details that follow the cursor"
+        )
+        await session.until(lambda: "depth 2 of 3" in session.text)
+        await session.press("tab", "z")
+        await session.until(lambda: not pane.layer_tree.display and pane.details.display)
+        await session.press("z", "v")
+        await session.until(lambda: pane.layer_tree.display and not pane.neighbourhood.display)
+        await session.pilot.resize_terminal(80, 24)
+        await session.press("v")
+        await session.until(lambda: pane.neighbourhood.display and not pane.details.display)
+
+
+async def test_another_grouping_shows_the_cursor_in_the_middle_or_all_from_the_top(tmp_path):
+    names = [f"/block{number}/conv{number % 7}/Conv" for number in range(200)]
+    async with running(named_engine(tmp_path, names), tab="layers") as session:
+        session.screen.go_to(session.screen.engine.layers[100])
+        tree = session.layers.layer_tree
+        await session.press("T", "G", "enter")
+        await session.until(lambda: tree.grouping is Grouping.ORDER)
+        await session.until(lambda: abs(tree.cursor_row - tree.scroll_offset.y - tree.page_height // 2) <= 1)
+        session.screen.go_to(session.screen.engine.layers[2])
+        await session.press("T", "g", "j", "enter")
+        await session.until(lambda: tree.grouping is Grouping.KIND and tree.scroll_offset.y == 0)
 
 
 # Whole screens

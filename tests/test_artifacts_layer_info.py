@@ -199,7 +199,7 @@ def test_odd_entries_are_diagnosed(tmp_path: Path) -> None:
         (" \n", "is empty", ""),
         (
             '{"Layers": [{"Name": "a", "Inp',
-            "is truncated: the JSON ends in the middle (unterminated string starting at)",
+            "is truncated: the JSON ends in the middle (unterminated string)",
             "line 1 column 27",
         ),
         (

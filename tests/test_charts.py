@@ -488,6 +488,10 @@ def test_words_wrap_between_words_and_lose_none():
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
+def test_a_number_and_its_unit_stay_in_a_line():
+    assert wrapped("the farthest took 0.5571 ms (+12 %).", 24) == ["the farthest took", "0.5571 ms (+12 %)."]
+
+
 def test_ticks_are_round_and_inside():
     assert [label for _, label in Scale(0.0, 1.0, "").ticks(4)] == ["0.00", "0.25", "0.50", "0.75", "1.00"]
     assert nice_step(0.3) == pytest.approx(0.5)

@@ -14,6 +14,7 @@ from trex_tui.text import (
     format_ms,
     format_pct,
     format_shape,
+    is_number_with_unit,
     plural,
     printable,
     shorten_middle,
@@ -151,3 +152,18 @@ def test_format_shape(shape: tuple[int, ...], shown: str) -> None:
 def test_plural() -> None:
     assert [plural(0, "layer"), plural(1, "layer"), plural(2, "layer")] == ["0 layers", "1 layer", "2 layers"]
     assert plural(2, "entry", "entries") == "2 entries"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "belong"),
+    [
+        ("(+12", "%).", True),
+        ("took 0.5571", "ms", True),
+        ("all 14", "layers have", True),
+        ("at layer", "1", False),
+        ("number 1", "by time", False),
+        ("", "%", False),
+    ],
+)
+def test_a_number_stays_with_its_unit(before, after, belong):
+    assert is_number_with_unit(before, after) is belong

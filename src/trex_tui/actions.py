@@ -43,7 +43,8 @@ class Action:
         help: One sentence.
         place: Where it works.
         footer: Whether the footer shows it.
-        spare: It leaves the footer where there is no room for all; the last in this list first.
+        spare: It leaves the footer where there is no room for all: the smaller numbers first, of equals the last in this
+            list; 0 never leaves.
         bound_by_widget: The widget binds it; nothing else may.
         priority: It is looked for before the key reaches any widget: it works over a window too, and keys typed right
             behind it find the keyboard where it put it.
@@ -57,7 +58,7 @@ class Action:
     help: str
     place: Place
     footer: bool = False
-    spare: bool = False
+    spare: int = 0
     bound_by_widget: bool = False
     priority: bool = False
     overrides: str = ""
@@ -106,7 +107,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "app.export", "e", "export", "export", "Export what is shown: CSV, JSON, Markdown, or SVG of the screen.",
-        Place.EVERYWHERE, True, spare=True,
+        Place.EVERYWHERE, True, spare=1,
     ),
     Action("app.close", "q", "close", "quit", "Quit.", Place.EVERYWHERE, True),
     Action(
@@ -126,14 +127,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("engine.clear", "escape", "clear", "clear", "Clear the filter; then the marks.", Place.ENGINE, True),
     Action(
         "engine.copy", "y", "copy_name", "copy", "Copy the name of the layer, or of those marked, over SSH too.",
-        Place.ENGINE, True, spare=True,
+        Place.ENGINE, True, spare=1,
     ),
     Action(
         "engine.copy_json", "Y", "copy_json", "copy as JSON", "Copy the layer, or those marked, as JSON.", Place.ENGINE
     ),
     Action(
         "engine.explain", "i", "explain", "explain", "Explain a number: definition, unit, formula, source.",
-        Place.ENGINE, True, spare=True,
+        Place.ENGINE, True, spare=1,
     ),
     Action("engine.reload", "R", "reload", "reload", "Read the files again.", Place.ENGINE),
     Action(
@@ -190,7 +191,15 @@ ACTIONS: tuple[Action, ...] = (
     Action("layers.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LAYERS),
     Action(
         "layers.neighbourhood", "v", "neighbourhood", "neighbours",
-        "Show the layer between its producers and consumers, or its details.", Place.LAYERS, True, spare=True,
+        "Show the layer between its producers and consumers, or its details.", Place.LAYERS, True, spare=1,
+    ),
+    Action(
+        "layers.deeper", "greater_than_sign", "deeper(1)", "deeper", "Among its neighbours: follow one link more.",
+        Place.LAYERS,
+    ),
+    Action(
+        "layers.shallower", "less_than_sign", "deeper(-1)", "shallower", "Among its neighbours: follow one link less.",
+        Place.LAYERS,
     ),
     Action("details.next_link", "l,right", "next_link(1)", "next link", "Choose the next layer named.", Place.DETAILS),
     Action(
@@ -198,13 +207,6 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("neighbourhood.right", "l,right", "step(0, 1)", "right", "The box to the right.", Place.NEIGHBOURHOOD),
     Action("neighbourhood.left", "h,left", "step(0, -1)", "left", "The box to the left.", Place.NEIGHBOURHOOD),
-    Action(
-        "neighbourhood.deeper", "greater_than_sign", "deeper(1)", "deeper", "Follow one link more.", Place.NEIGHBOURHOOD
-    ),
-    Action(
-        "neighbourhood.shallower", "less_than_sign", "deeper(-1)", "shallower", "Follow one link less.",
-        Place.NEIGHBOURHOOD,
-    ),
     Action("tree.expand", "l,right", "expand", "expand", "Expand, or go to the first below.", Place.TREE),
     Action("tree.collapse", "h,left", "collapse", "collapse", "Collapse, or go to the parent.", Place.TREE),
     Action("tree.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.TREE),
@@ -217,15 +219,19 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "latency.columns", "c", "choose_columns", "columns", "Choose the columns, and their order.", Place.LATENCY, True,
-        spare=True,
+        spare=1,
     ),
     Action(
         "latency.mark", "space", "mark", "mark", "Mark the layer, for copy, export and sum, or take the mark away.",
         Place.LATENCY,
     ),
     Action("charts.next", "n,right", "next_chart", "next", "The next chart.", Place.CHARTS, True),
-    Action("charts.previous", "p,left", "previous_chart", "previous", "The chart before.", Place.CHARTS, True),
-    Action("charts.choose", "c", "choose_chart", "charts", "Choose a chart by what it answers.", Place.CHARTS, True),
+    Action(
+        "charts.previous", "p,left", "previous_chart", "previous", "The chart before.", Place.CHARTS, True, spare=2
+    ),
+    Action(
+        "charts.choose", "c", "choose_chart", "charts", "Choose a chart by what it answers.", Place.CHARTS, True, spare=3
+    ),
     Action(
         "charts.axes", "t", "turn_axes", "axes", "Show the next two of M, N and K against each other.", Place.CHARTS, True
     ),

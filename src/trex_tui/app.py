@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events, on, work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import Theme
@@ -341,6 +342,13 @@ class TrexApp(App[None]):
         from trex_tui.exporting import Exporter
 
         Exporter(self).ask()
+
+    def action_command_palette(self) -> None:
+        """Offer every command, theme and layer."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(
+                CommandPalette(id="--command-palette", placeholder="Search for commands and layers…")
+            )
 
     def action_close(self) -> None:
         """Quit."""

@@ -98,6 +98,17 @@ def format_shape(shape: Sequence[int]) -> str:
     return "×".join("?" if extent < 0 else str(extent) for extent in shape) or "scalar"
 
 
+_UNITS = frozenset(
+    ("%", "ms", "µs", "s", "qps", "B", "KiB", "MiB", "GiB", "GB/s", "TB/s", "FLOP/B", "layers", "queries")
+)
+
+
+def is_number_with_unit(before: str, after: str) -> bool:
+    """Whether a number ends `before` and its unit begins `after`: no line breaks between the two."""
+    unit = after.split(" ", 1)[0].rstrip(").,;:")
+    return before[-1:].isdigit() and unit in _UNITS
+
+
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """`1 layer`, `2 layers`; `many` for irregular plurals."""
     return f"{count} {noun if count == 1 else many or noun + 's'}"

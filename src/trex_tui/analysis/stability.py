@@ -32,6 +32,7 @@ _MOST_BLOCKS = 100
 _LEAST_BLOCKS = 8
 _LEAST_BLOCK_ROWS = 5
 _WINDOWS = 10
+_LEAST_PCT_SHOWN = 0.01
 LEAST_ROWS = _LEAST_BLOCKS * _LEAST_BLOCK_ROWS
 """Fewer rows tell nothing about drift, steps and modes."""
 
@@ -158,8 +159,15 @@ def _sentences(run: Stability) -> tuple[str, ...]:
     if run.settling:
         told.append(_tell_settling(run.settling))
     if run.verdict is Verdict.STABLE:
-        told.insert(0, f"Steady: medians of ten windows stay within {run.windows_range_pct:.2g} %.")
+        told.insert(0, _tell_steady(run.windows_range_pct or 0.0))
     return tuple(told)
+
+
+def _tell_steady(range_pct: float) -> str:
+    if not range_pct:
+        return "Steady: the medians of ten windows are the same."
+    shown = f"{range_pct:.2g}" if range_pct >= _LEAST_PCT_SHOWN else f"less than {_LEAST_PCT_SHOWN}"
+    return f"Steady: medians of ten windows stay within {shown} %."
 
 
 def _at(step: Step) -> str:

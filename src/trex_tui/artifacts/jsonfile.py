@@ -78,7 +78,7 @@ def parse_json(text: str, path: Path) -> Any:  # noqa: ANN401 - JSON is whatever
     except json.JSONDecodeError as error:
         # An error in the last few characters means that the text ends too early.
         if error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated string"):
-            message = f"is truncated: the JSON ends in the middle ({error.msg.lower()})"
+            message = f"is truncated: the JSON ends in the middle ({error.msg.lower().removesuffix(' starting at')})"
         else:
             message = f"is not valid JSON ({error.msg.lower()})"
         raise ArtifactError(path, message, f"line {error.lineno} column {error.colno}") from error

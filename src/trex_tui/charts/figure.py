@@ -10,7 +10,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.text import printable
+from trex_tui.text import is_number_with_unit, printable
 
 HERE = "●"
 HERE_STYLE = "bold $accent"
@@ -140,10 +140,11 @@ def as_sentence(text: str) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Text in lines of at most `width` cells, broken between words; words longer than a line are broken as well."""
+    """Text in lines of at most `width` cells, broken between words, but not between a number and its unit; words longer
+    than a line are broken as well."""
     lines: list[str] = []
     line, used = "", 0
-    for word in text.split(" "):
+    for word in _pieces(text):
         cells = cells_of(word)
         if line and used + 1 + len(cells) > width:
             lines.append(line)
@@ -155,3 +156,14 @@ def wrapped(text: str, width: int) -> list[str]:
             (f"{line} {''.join(cells)}", used + 1 + len(cells)) if line else ("".join(cells), len(cells))
         )
     return [*lines, line] if line else lines
+
+
+def _pieces(text: str) -> list[str]:
+    """The words, each number together with its unit."""
+    pieces: list[str] = []
+    for word in text.split(" "):
+        if pieces and is_number_with_unit(pieces[-1], word):
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(word)
+    return pieces

@@ -49,7 +49,7 @@ def _paint_over_time(part: Part, queries: Queries, judged: Stability) -> None:
     legend = [Span("━ each query", "$secondary")]
     many = queries.count > 4 * part.width
     if many:
-        legend = [Span("━ least to most", "$secondary"), Span("  ━ median", _LINE)]
+        legend = [Span("⣿ least to most", "$secondary"), Span("  ⠒ median", _LINE)]
     marks = _mark_legend(judged)
     unit = "s from the first query" if queries.starts_s else "query"
     area = plot_area(part, x, unit, y, [*legend, *marks])

@@ -17,9 +17,10 @@ from trex_tui.text import format_ms, format_pct, plural
 AXES = (("m", "n"), ("n", "k"), ("m", "k"))
 """Pairs of extents, in the order in which they are offered."""
 _MEANING = {"m": "M, rows", "n": "N, columns", "k": "K, terms of each sum"}
-_CLASSES = ((0.5, "●", "bold $primary"), (0.1, "•", "$primary"), (0.0, "·", "$secondary"))
+_CLASSES = ((0.5, "●", "bold $primary"), (0.1, "•", "$primary"), (0.0, "∙", "$secondary"))
 """Share of the slowest layer's time from which a point has this sign."""
 _LEAST_MS = 1e-6
+_ROOF = " roof "
 
 
 def product_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - every chart is asked so
@@ -70,7 +71,7 @@ def _time_legend(slowest: float) -> list[Span]:
     spans = [
         Span(f"{sign} ≥ {format_ms(least * slowest)} ms  ", style) for least, sign, style in _CLASSES[:-1]
     ]
-    return [*spans, Span("· less  ", _CLASSES[-1][2]), Span(f"{HERE_SIGN} current", HERE_STYLE)]
+    return [*spans, Span("∙ less  ", _CLASSES[-1][2]), Span(f"{HERE_SIGN} current", HERE_STYLE)]
 
 
 def efficiency_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
@@ -116,9 +117,19 @@ def _paint_efficiency(part: Part, subject: Subject, points: Sequence[Point]) -> 
     area = plot_area(part, x, "time of the layer, ms (log)", y, kind_legend(subject, points))
     row = area.height - 1 - y.cell(100.0, area.height)
     area.put(0, row, "┄" * area.width, WARNING)
-    area.put(area.width - 6, row, " roof ", WARNING)
 
     def look(layer: Layer) -> tuple[str, str]:
         return kind_sign(layer.kind), subject.palette.kind(layer.kind)
 
     paint_points(area, points, x, y, look, subject.shown_current)
+    taken = {
+        x.cell(point.x, area.width)
+        for point in points
+        if area.height - 1 - y.cell(point.y, area.height) == row
+    }
+    room = (
+        start
+        for start in range(area.width - len(_ROOF), -1, -1)
+        if not taken & {*range(start, start + len(_ROOF))}
+    )
+    area.put(next(room, area.width), row, _ROOF, WARNING)

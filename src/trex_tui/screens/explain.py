@@ -21,7 +21,7 @@ _FILES = {
     "profile": (ArtifactKind.PROFILE,),
     "metadata": (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA),
 }
-_INDENT = 10
+_INDENT, _LITTLE = 10, 2
 
 
 def explanation_lines(engine: Engine, column: Column, layer: Layer | None) -> list[TextLine]:
@@ -34,7 +34,9 @@ def explanation_lines(engine: Engine, column: Column, layer: Layer | None) -> li
         lines.append(TextLine(Content.styled(printable(layer.name), "$muted")))
         row = Content.assemble((f"{column.title}  ", "bold"), (shown, "bold $accent"), (exact, "$muted"))
         lines += [TextLine(row, _INDENT), TextLine(Content(""))]
-    lines += [TextLine(Content(line), _INDENT) for line in explain_column(column).splitlines()]
+    name, definition, *facts = explain_column(column).splitlines()
+    lines += [TextLine(Content(name)), TextLine(Content(definition), _LITTLE)]
+    lines += [TextLine(Content(line), _INDENT) for line in facts]
     lines += [TextLine(Content(f"  file    {printable(path)}"), _INDENT) for path in _files(engine, column)]
     return lines
 

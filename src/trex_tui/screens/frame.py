@@ -44,7 +44,7 @@ class MainScreen(Screen[None]):
     """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (LEAST_WIDTH, "-narrow"), (80, "-medium"), (120, "-wide")]  # noqa: RUF012
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST_HEIGHT, "-high"), (36, "-tall")]  # noqa: RUF012
 
     DEFAULT_CSS = """
     MainScreen {

@@ -105,6 +105,21 @@ class LayersPane(EnginePane):
         """What stands beside the tree."""
         return self.neighbourhood if self.has_class("-neighbourhood") else self.details
 
+    @property
+    def _has_room_for_both(self) -> bool:
+        """Whether details and neighbourhood are shown together."""
+        return self.screen.has_class("-wide") and self.screen.has_class("-tall")
+
+    @property
+    def _is_aside(self) -> bool:
+        """Whether the keyboard is beside the tree."""
+        return self.screen.focused in (self.details, self.neighbourhood)
+
+    def on_resize(self) -> None:
+        """Fill what there is room for now."""
+        if self.is_mounted and self.display:
+            self._show_side()
+
     def view_state(self) -> object:
         """Grouping, order, what is expanded, and what stands beside the tree."""
         tree, is_drawn = self.layer_tree, self.side is self.neighbourhood
@@ -123,7 +138,8 @@ class LayersPane(EnginePane):
         row = self.layer_tree.cursor_item
         if self.side is self.neighbourhood:
             self.neighbourhood.show(self.cursor_layer)
-            return
+            if not self._has_room_for_both:
+                return
         entry = row.entry if row else None
         findings = (
             layer_finding_lines(self.lint, entry.index) if self.lint and isinstance(entry, Layer) else ()
@@ -202,16 +218,27 @@ class LayersPane(EnginePane):
 
     def action_neighbourhood(self) -> None:
         """Show the neighbourhood of the layer in place of its details, or the other way round."""
-        had_focus = self.screen.focused is self.side
+        had_focus = self._is_aside
         self.toggle_class("-neighbourhood")
         self.remove_class("-only-tree")
         self._show_side()
+        self.refresh_bindings()
         if had_focus:
             self.screen.set_focus(self.side)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Links are followed where neighbours are drawn."""
+        if action == "deeper":
+            return self.side is self.neighbourhood
+        return super().check_action(action, parameters)
+
+    def action_deeper(self, step: int) -> None:
+        """Follow one link more between the neighbours, or one less."""
+        self.neighbourhood.go_deeper(step)
 
     def action_zoom(self) -> None:
         """Give the whole room to the part that has the keyboard, or take it back."""
         if self.has_class("-only-tree") or self.has_class("-only-side"):
             self.remove_class("-only-tree", "-only-side")
         else:
-            self.add_class("-only-side" if self.screen.focused is self.side else "-only-tree")
+            self.add_class("-only-side" if self._is_aside else "-only-tree")

@@ -49,6 +49,8 @@ def header_facts(engine: Engine) -> list[Fact]:
         facts.append(Fact(f"{format_ms(latency.summary.median_ms)} ms", 1, "bold", right=True))
         if latency.throughput_qps is not None:
             facts.append(Fact(f"{latency.throughput_qps:.0f} qps", 6, right=True))
+    elif engine.latency_sum_ms is not None:
+        facts.append(Fact(f"{format_ms(engine.latency_sum_ms)} ms in layers", 6, right=True))
     facts.append(Fact(plural(len(engine.layers), "layer"), 7, right=True))
     if engine.weights_bytes is not None:
         facts.append(Fact(format_bytes(engine.weights_bytes), 8, right=True))
@@ -72,11 +74,12 @@ def missing_parts(engine: Engine) -> list[str]:
 
 
 def fit_facts(facts: list[Fact], width: int) -> list[Fact]:
-    """The facts that fit into `width` cells; the least important go first."""
-    kept = list(facts)
-    while len(kept) > 1 and _needed(kept) > width:
-        kept.remove(max(kept, key=lambda fact: fact.priority))
-    return kept
+    """The facts that fit into `width` cells, the most important first; the first of all is always there."""
+    kept: dict[int, Fact] = {}
+    for place, fact in sorted(enumerate(facts), key=lambda one: one[1].priority):
+        if not kept or _needed([*kept.values(), fact]) <= width:
+            kept[place] = fact
+    return [kept[place] for place in sorted(kept)]
 
 
 def _needed(facts: list[Fact]) -> int:

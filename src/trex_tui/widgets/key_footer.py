@@ -19,7 +19,7 @@ from textual.widget import Widget
 
 from trex_tui.actions import ACTIONS
 
-_SPARE = [action.action for action in ACTIONS if action.spare]
+_SPARE = [action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare]
 """What leaves the line first: the last of these."""
 
 

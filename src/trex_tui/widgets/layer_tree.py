@@ -325,6 +325,7 @@ class LayerTree(VirtualTable[TreeRow]):
         self._rebuild()
         if layer is not None:
             self.show_layer(layer)
+        self.centre_cursor()
 
     @property
     def expanded(self) -> set[Path]:

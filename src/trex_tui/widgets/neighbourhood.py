@@ -130,7 +130,7 @@ class NeighbourhoodView(LineView):
         if drawing:
             self._select(0 if direction < 0 else len(drawing.boxes) - 1)
 
-    def action_deeper(self, step: int) -> None:
+    def go_deeper(self, step: int) -> None:
         """Follow one link more, or one less."""
         depth = max(LEAST_DEPTH, min(MOST_DEPTH, self.depth + step))
         if depth != self.depth:

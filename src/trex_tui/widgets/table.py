@@ -107,6 +107,8 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._chosen: int | None = None
         """Index of the row the cursor was put on. A filter may hide it; the cursor returns when it shows."""
         self._announced: tuple[Row | None, int] | None = None
+        self._is_to_be_centred = False
+        """The cursor was put somewhere before there was a size to scroll in."""
 
     # Rows and columns
 
@@ -159,10 +161,18 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._chosen = index
         position = self._model.shown.index(index)
         first = self.scroll_offset.y
-        if self.size and not first <= position < first + self.page_height:
-            self.scroll_to(y=position - self.page_height // 2, animate=False)
+        self._is_to_be_centred = not self.size
+        is_in_view = first <= position < first + self.page_height
         self.cursor_row = position
+        if self.size and not is_in_view:
+            self.centre_cursor()
         return True
+
+    def centre_cursor(self) -> None:
+        """Scroll so that the cursor is in the middle; to the beginning, where that shows the cursor as well."""
+        is_near_start = self.cursor_row < self.page_height - 1
+        y = 0 if is_near_start else self.cursor_row - self.page_height // 2
+        self.scroll_to(y=y, animate=False)
 
     # Order
 
@@ -227,6 +237,9 @@ class VirtualTable(TableView[Row], can_focus=True):
     def on_resize(self) -> None:
         """Keep the cursor in view when the terminal shrinks."""
         self._scroll_to_cursor()
+        if self._is_to_be_centred and self.size:
+            self._is_to_be_centred = False
+            self.centre_cursor()
 
     def validate_cursor_row(self, cursor_row: int) -> int:
         """Keep the cursor on a row."""

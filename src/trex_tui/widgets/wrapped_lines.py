@@ -11,6 +11,8 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
+from trex_tui.text import is_number_with_unit
+
 LEAST_ROOM = 12
 """Where indentation would leave fewer cells than this, what goes on stands at the left edge."""
 
@@ -40,13 +42,17 @@ class TextLine:
 def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
     """Where the lines begin and end: `first` cells for the first, `others` for the rest.
 
-    A line ends at a space in its second half, else in the middle of a word: names are long and have no spaces.
+    A line ends at a space in its second half that does not part a number from its unit, else in the middle of a word:
+    names are long and have no spaces.
     """
     start, room = 0, first
     while start < len(text):
         end = _end_in(text, start, room)
         if end < len(text):
-            space = text.rfind(" ", start + (end - start) // 2, end + 1)
+            middle = start + (end - start) // 2
+            space = text.rfind(" ", middle, end + 1)
+            while space > start and is_number_with_unit(text[start:space], text[space + 1 :]):
+                space = text.rfind(" ", middle, space)
             end = space if space > start else end
         yield start, end
         start, room = end, others

@@ -1,0 +1,259 @@
+"""Every key of every place is pressed, and something must have changed by it.
+
+`STEPS` says for each action and key what to press before, where to look, and what must be seen there. A key without a step
+fails `test_every_key_is_pressed`: who adds an action adds a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.command import CommandPalette
+
+from test_app_layers import ADD, branched_engine
+from trex_tui.actions import ACTIONS, TABS, Place
+from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.loading import LoadingScreen
+from tui import (
+    DIGITS,
+    NET,
+    SLOWEST,
+    TO_LATENCY,
+    TO_LAYERS,
+    Session,
+    running,
+    several_engines,
+    small_engine,
+)
+
+CHANGED = object()
+"""In place of a value: another than before."""
+Probe = Callable[[Session], object]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A key, pressed; `look` must then give `becomes`. `prepare` goes before, `undo` after it."""
+
+    action: str
+    key: str
+    look: Probe
+    becomes: object = CHANGED
+    prepare: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
+
+
+def each(action: str, keys: str, look: Probe, becomes: object = CHANGED, **more: Any) -> list[Step]:
+    """A step for each of some keys."""
+    return [Step(action, key, look, becomes, **more) for key in keys.split()]
+
+
+# Where to look
+
+
+def on_top(session: Session) -> str:
+    """The screen or window on top."""
+    return "palette" if isinstance(session.app.screen, CommandPalette) else type(session.app.screen).__name__
+
+
+def pane(session: Session) -> str | None:
+    return session.screen.pane.id
+
+
+def cursor(session: Session) -> int:
+    return session.latency.table.cursor_row
+
+
+def classes(session: Session) -> frozenset[str]:
+    """The classes of the pane: what is zoomed, and what it shows beside."""
+    return frozenset(session.screen.pane.classes)
+
+
+def charts(session: Session) -> ChartsPane:
+    return session.screen.query_one(ChartsPane)
+
+
+def memory_order(session: Session) -> list[int]:
+    return [layer.index for layer in session.memory.table.shown_rows]
+
+
+def exits(session: Session) -> int:
+    return session.app.asked_to_exit  # type: ignore[attr-defined]
+
+
+def suspends(session: Session) -> int:
+    return session.app.asked_to_suspend  # type: ignore[attr-defined]
+
+
+ESC = ("escape",)
+STEPS: dict[Place, list[Step]] = {
+    Place.EVERYWHERE: [
+        *each("app.help", "question_mark f1", on_top, "HelpScreen", undo=ESC),
+        *each("app.palette", "ctrl+p colon", on_top, "palette", undo=ESC),
+        *each("app.open", "o", on_top, "OpenScreen", undo=ESC),
+        *each("app.export", "e", on_top, "ExportScreen", undo=ESC),
+        *each("app.close", "q", exits),
+        *each("app.quit", "ctrl+c ctrl+q", exits),
+        *each("app.suspend", "ctrl+z", suspends),
+    ],
+    Place.ENGINE: [
+        *(
+            Step(f"engine.{tab.id}", DIGITS[tab.id], pane, tab.id, (TO_LAYERS if tab.id == "latency" else TO_LATENCY,))
+            for tab in TABS
+        ),
+        Step("engine.notes", "exclamation_mark", on_top, "NotesScreen", (TO_LATENCY,), ESC),
+        Step("engine.filter", "slash", lambda one: one.filter_bar.is_open, True, undo=ESC),
+        Step("engine.clear", "escape", lambda one: one.screen.filter_text, "", ("slash", *"conv", "enter")),
+        Step("engine.copy", "y", lambda one: one.app.clipboard, NET[SLOWEST][0], ("g",)),
+        Step("engine.copy_json", "Y", lambda one: one.app.clipboard.lstrip()[:1], "{"),
+        Step("engine.explain", "i", on_top, "ExplainScreen", undo=ESC),
+        Step("engine.producer", "left_square_bracket", lambda one: one.current, SLOWEST - 1),
+        Step("engine.consumer", "right_square_bracket", lambda one: one.current, SLOWEST),
+        Step("engine.trail_back", "minus", lambda one: one.current, SLOWEST - 1),
+        *each("engine.trail_forward", "plus", lambda one: one.current, SLOWEST),
+        *each("engine.trail_forward", "alt+right", lambda one: one.current, SLOWEST, prepare=("minus",)),
+        Step("engine.next_pane", "tab", lambda one: one.app.focused, prepare=(TO_LAYERS,)),
+        Step("engine.previous_pane", "shift+tab", lambda one: one.app.focused),
+        Step("engine.reload", "R", lambda one: id(one.screen.engine), prepare=(TO_LATENCY,)),
+        # Back goes to the list; Enter there opens the engine again.
+        *each("engine.back", "q ctrl+o", on_top, "EnginesScreen", undo=("enter",)),
+    ],
+    Place.MOVE: [
+        *each("table.cursor_down", "j down", cursor, 1, prepare=("g",)),
+        *each("table.cursor_up", "k up", cursor, 7, prepare=("G",)),
+        *each("table.first", "g home", cursor, 0, prepare=("G",)),
+        *each("table.last", "G end", cursor, 8, prepare=("g",)),
+        *each("table.half_page_down", "ctrl+d", cursor, prepare=("g",)),
+        *each("table.half_page_up", "ctrl+u", cursor, prepare=("G",)),
+        *each("table.page_down", "pagedown", cursor, prepare=("g",)),
+        *each("table.page_up", "pageup", cursor, prepare=("G",)),
+        *each("table.select", "enter", pane, "layers"),
+    ],
+    Place.OVERVIEW: each("overview.zoom", "z", classes),
+    Place.LAYERS: [
+        *each("layers.group", "t", lambda one: one.layers.layer_tree.grouping),
+        *each("layers.choose_group", "T", on_top, "ChooseScreen", undo=ESC),
+        *each("layers.order", "s", lambda one: one.layers.layer_tree.by_latency, True),
+        *each("layers.zoom", "z", classes, undo=("z",)),
+        *each("layers.neighbourhood", "v", lambda one: one.layers.side, undo=()),
+        *each("layers.deeper", "greater_than_sign", lambda one: one.layers.neighbourhood.depth, 2),
+        *each("layers.shallower", "less_than_sign", lambda one: one.layers.neighbourhood.depth, 1),
+    ],
+    Place.TREE: [
+        *each("tree.collapse_all", "C", lambda one: one.tree_names),
+        *each("tree.expand", "l right", lambda one: len(one.tree_names), prepare=("C",)),
+        *each("tree.expand_all", "E", lambda one: len(one.tree_names), prepare=("C",)),
+        *each("tree.collapse", "h left", lambda one: len(one.tree_names), prepare=("E", "g", "j")),
+    ],
+    Place.DETAILS: [
+        *each("details.next_link", "l right", lambda one: one.layers.details.chosen, prepare=("g",)),
+        *each("details.previous_link", "h left", lambda one: one.layers.details.chosen, prepare=("l", "l")),
+    ],
+    Place.NEIGHBOURHOOD: [
+        *each("neighbourhood.right", "l right", lambda one: one.layers.neighbourhood.selected, prepare=("g",)),
+        *each("neighbourhood.left", "h left", lambda one: one.layers.neighbourhood.selected, prepare=("g", "l")),
+    ],
+    Place.LATENCY: [
+        *each("latency.sort", "s", on_top, "ChooseScreen", undo=ESC),
+        *each("latency.reverse", "S r", lambda one: one.shown),
+        *each("latency.then_by", "a", on_top, "ChooseScreen", undo=ESC),
+        *each("latency.columns", "c", on_top, "ColumnsScreen", undo=ESC),
+        *each("latency.mark", "space", lambda one: len(one.latency.marked_layers), 1),
+        *each("table.column_left", "left", lambda one: one.latency.table.current_column),
+        *each("table.column_right", "right", lambda one: one.latency.table.current_column),
+    ],
+    Place.CHARTS: [
+        *each("charts.next", "n right", lambda one: charts(one).chart.id, "over-time", prepare=("g",)),
+        *each("charts.previous", "p left", lambda one: charts(one).chart.id, "icicle", prepare=("g",)),
+        *each("charts.choose", "c", on_top, "ChooseScreen", undo=ESC),
+        *each("charts.axes", "t", lambda one: charts(one).axes, prepare=("g", *"nnnnnnnn")),
+        *each("charts.zoom", "z", classes),
+    ],
+    Place.MEMORY: [
+        *each("memory.sort", "s", on_top, "ChooseScreen", undo=ESC),
+        *each("memory.reverse", "S r", memory_order),
+        *each("memory.peak", "p", lambda one: one.current, prepare=("g", "G")),
+        *each("memory.zoom", "z", classes),
+    ],
+    Place.ENGINES: each("engines.notes", "exclamation_mark", on_top, "TextScreen"),
+    Place.LOADING: each("loading.cancel", "escape q", on_top, "EngineScreen"),
+    Place.DIALOG: each("dialog.close", "escape q", on_top, "EngineScreen", prepare=("question_mark",)),
+}  # fmt: skip
+
+
+def test_every_key_is_pressed():
+    pressed = {(step.action, step.key) for steps in STEPS.values() for step in steps}
+    assert {(action.id, key) for action in ACTIONS for key in action.keys.split(",")} == pressed
+    places = {action.id: action.place for action in ACTIONS}
+    assert all(places[step.action] is place for place, steps in STEPS.items() for step in steps)
+
+
+@asynccontextmanager
+async def standing_in(place: Place, folder: Path) -> AsyncIterator[Session]:
+    """The app where the keys of a place work; what would end or stop it is counted instead."""
+    tabs = {place: tab.id for tab in TABS for place in tab.places}
+    of_layers = place in next(tab.places for tab in TABS if tab.id == "layers")
+    if place in (Place.ENGINE, Place.ENGINES):
+        path = several_engines(folder)
+    else:
+        path = branched_engine(folder) if of_layers else small_engine(folder)
+    async with running(path, tab=tabs.get(place, "latency")) as session:
+        _count_ends(session)
+        if place is Place.ENGINE:
+            await session.press("j", "enter")
+            await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        if of_layers:
+            session.screen.go_to(session.screen.engine.layers[ADD])
+            await session.until(lambda: session.layers.facts is not None and session.current == ADD)
+        if place is Place.DETAILS:
+            await session.press("enter")
+        if place is Place.NEIGHBOURHOOD:
+            await session.press("v", "enter")
+            await session.until(lambda: session.layers.neighbourhood.current is not None)
+        if place is Place.MEMORY:
+            await session.until(lambda: session.memory.figures is not None)
+        yield session
+
+
+def _count_ends(session: Session) -> None:
+    app: Any = session.app
+    app.asked_to_exit = app.asked_to_suspend = 0
+
+    def note_exit(*_: object, **__: object) -> None:
+        app.asked_to_exit += 1
+
+    def note_suspend() -> None:
+        app.asked_to_suspend += 1
+
+    app.exit, app.action_suspend_process = note_exit, note_suspend
+
+
+@pytest.mark.parametrize("place", STEPS, ids=lambda place: place.name.lower())
+async def test_keys_of(tmp_path, place):
+    async with standing_in(place, tmp_path) as session:
+        for step in STEPS[place]:
+            if place is Place.LOADING:
+                session.app.push_screen(LoadingScreen(["net"], is_first=False))
+                await session.until(lambda: on_top(session) == "LoadingScreen")
+            top = on_top(session)
+            await session.press(*step.prepare)
+            before = step.look(session)
+            assert step.becomes is CHANGED or before != step.becomes, f"{step}: it is so already"
+            await session.press(step.key)
+            await session.until(
+                lambda step=step, before=before: _holds(step, before, session), f"{step.action} {step.key}"
+            )
+            await session.press(*step.undo)
+            if step.undo:
+                await session.until(lambda top=top: on_top(session) == top, f"{top} after {step.key}")
+
+
+def _holds(step: Step, before: object, session: Session) -> bool:
+    now = step.look(session)
+    return now != before if step.becomes is CHANGED else now == step.becomes

@@ -1,0 +1,42 @@
+"""Every screen and chart of a sample and of two real sets, as text: one file for each set and size.
+
+UPDATE_GOLDENS=1 writes them anew; look at them as pictures before believing them. A further tab changes the second line of
+each screen, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helpers import ARTIFACTS, REPOSITORY
+from tour import charts, screens, touring
+from tui import GOLDENS, LARGE, SMALL
+
+_ABSENT = pytest.mark.skipif(not ARTIFACTS.is_dir(), reason=f"no real artifacts at {ARTIFACTS}")
+SETS = [
+    pytest.param(REPOSITORY, "sample_artifacts/transformer_fp8", id="transformer_fp8"),
+    pytest.param(ARTIFACTS, "edge-vision/results/alexnet", id="real_alexnet", marks=_ABSENT),
+    pytest.param(ARTIFACTS, "bev-multitask-blackwell", id="real_bev", marks=_ABSENT),
+]
+
+
+@pytest.mark.parametrize("size", [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")])
+@pytest.mark.parametrize(("root", "folder"), SETS)
+async def test_every_screen(root, folder, size, monkeypatch, request):
+    # Paths on screen are relative: a golden must not hold the name of a directory of one machine.
+    monkeypatch.chdir(root)
+    pages = []
+    async with touring(Path(folder), size) as session:
+        for walk in (screens, charts):
+            pages += [f"{name:=^{size[0]}}\n{session.text.rstrip()}\n" async for name in walk(session)]
+    width, height = size
+    path = GOLDENS / f"tour_{request.node.callspec.id.rsplit('-', 1)[0]}_{width}x{height}.txt"
+    shown = "".join(pages)
+    assert str(Path(root).resolve().parent) not in shown
+    if os.environ.get("UPDATE_GOLDENS"):
+        path.write_text(shown, encoding="utf-8")
+    assert path.is_file(), f"no golden {path.name}; UPDATE_GOLDENS=1 writes it"
+    assert shown.splitlines() == path.read_text(encoding="utf-8").splitlines()
