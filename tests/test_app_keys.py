@@ -19,6 +19,7 @@ from test_app_layers import ADD, branched_engine
 from trex_tui.actions import ACTIONS, TABS, Place
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen
 from tui import (
     DIGITS,
@@ -27,6 +28,7 @@ from tui import (
     TO_LATENCY,
     TO_LAYERS,
     Session,
+    quantized_engine,
     running,
     several_engines,
     small_engine,
@@ -77,6 +79,10 @@ def classes(session: Session) -> frozenset[str]:
 
 def charts(session: Session) -> ChartsPane:
     return session.screen.query_one(ChartsPane)
+
+
+def findings(session: Session) -> LintPane:
+    return session.screen.query_one(LintPane)
 
 
 def memory_order(session: Session) -> list[int]:
@@ -181,7 +187,19 @@ STEPS: dict[Place, list[Step]] = {
         *each("memory.peak", "p", lambda one: one.current, prepare=("g", "G")),
         *each("memory.zoom", "z", classes),
     ],
-    Place.ENGINES: each("engines.notes", "exclamation_mark", on_top, "TextScreen"),
+    Place.LINT: [
+        *each("lint.order", "s", lambda one: findings(one).table.sort_keys, undo=("s",)),
+        *each("lint.next_layer", "n", lambda one: one.current, prepare=("g", "j")),
+        *each("lint.previous_layer", "N", lambda one: one.current),
+        *each("lint.rule", "c", on_top, "ChooseScreen", undo=ESC),
+        *each("lint.suppress", "x", on_top, "ChooseScreen", undo=ESC),
+        *each("lint.write", "W", lambda one: len(one.app._notifications)),
+        *each("lint.zoom", "z", classes),
+    ],
+    Place.ENGINES: [
+        *each("engines.reload", "R", lambda one: id(one.listed.table.shown_rows[1].engine)),
+        *each("engines.notes", "exclamation_mark", on_top, "TextScreen"),
+    ],
     Place.LOADING: each("loading.cancel", "escape q", on_top, "EngineScreen"),
     Place.DIALOG: each("dialog.close", "escape q", on_top, "EngineScreen", prepare=("question_mark",)),
 }  # fmt: skip
@@ -197,12 +215,13 @@ def test_every_key_is_pressed():
 @asynccontextmanager
 async def standing_in(place: Place, folder: Path) -> AsyncIterator[Session]:
     """The app where the keys of a place work; what would end or stop it is counted instead."""
-    tabs = {place: tab.id for tab in TABS for place in tab.places}
+    tabs = {place: tab.id for tab in reversed(TABS) for place in tab.places}
     of_layers = place in next(tab.places for tab in TABS if tab.id == "layers")
     if place in (Place.ENGINE, Place.ENGINES):
         path = several_engines(folder)
     else:
-        path = branched_engine(folder) if of_layers else small_engine(folder)
+        made = {Place.LINT: quantized_engine}.get(place, branched_engine if of_layers else small_engine)
+        path = made(folder)
     async with running(path, tab=tabs.get(place, "latency")) as session:
         _count_ends(session)
         if place is Place.ENGINE:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from trex_tui.lint.model import Severity
@@ -14,40 +12,18 @@ from trex_tui.screens.linting import ReasonScreen
 from trex_tui.widgets.summary_line import SummaryLine
 from trex_tui.widgets.tab_bar import TabBar
 from tui import (
-    CONV,
     DIGITS,
     LARGE,
     SMALL,
     Session,
     check_golden,
+    quantized_engine,
     running,
     small_engine,
-    tensor,
     write_set,
 )
 
 HOSTILE = "[b]bold[/b] \x1b[31mred\x07 \u202e"
-
-
-def quantized(folder: Path, first: str = "QuantizeLinear_1") -> Path:
-    """Three dangling quantize layers between convolutions, the second the slowest; and two convolutions."""
-    layers, times = [], {}
-    for number, name in enumerate([first, "conv_1", "QuantizeLinear_2", "conv_2", "QuantizeLinear_3"]):
-        is_scale = name.startswith("Quantize") or number == 0
-        kind, source = ("Scale", "Half") if is_scale else (CONV, "Int8")
-        entry = {
-            "Name": name,
-            "LayerType": kind,
-            "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": source}],
-            "Outputs": [
-                tensor(f"t{number + 1}", [1, 64, 32, 32])
-                | {"Format/Datatype": "Int8" if is_scale else "Half"}
-            ],
-            "TacticName": "",
-        }
-        layers.append(entry)
-        times[name] = (0.1, 0.2, 0.3, 0.2, 0.05)[number]
-    return write_set(folder, "net", layers, times)
 
 
 def pane(session: Session) -> LintPane:
@@ -70,7 +46,7 @@ async def stand_on(session: Session, rule: str) -> None:
 
 
 async def test_findings_are_listed_and_explained(tmp_path):
-    async with running(quantized(tmp_path), LARGE, tab="lint") as session:
+    async with running(quantized_engine(tmp_path), LARGE, tab="lint") as session:
         assert rules(session).count("QDQ001") == 3
         await stand_on(session, "QDQ001")
         stakes = [entry.stake_ms for entry in pane(session).table.shown_rows if entry.rule == "QDQ001"]
@@ -85,7 +61,7 @@ async def test_findings_are_listed_and_explained(tmp_path):
 
 
 async def test_the_cursor_makes_its_layer_the_current_one_and_enter_goes_there(tmp_path):
-    async with running(quantized(tmp_path), tab="lint") as session:
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
         await stand_on(session, "QDQ001")
         await session.until(lambda: session.current == 2)
         await session.press("enter")
@@ -95,7 +71,7 @@ async def test_the_cursor_makes_its_layer_the_current_one_and_enter_goes_there(t
 
 
 async def test_the_screen_stands_on_the_finding_about_the_current_layer(tmp_path):
-    async with running(quantized(tmp_path), tab="latency") as session:
+    async with running(quantized_engine(tmp_path), tab="latency") as session:
         session.latency.table.move_to(session.screen.engine.layers[4])
         await session.pilot.pause()
         await session.press(DIGITS["lint"])
@@ -104,7 +80,7 @@ async def test_the_screen_stands_on_the_finding_about_the_current_layer(tmp_path
 
 
 async def test_n_walks_through_the_layers_of_a_finding(tmp_path):
-    async with running(quantized(tmp_path), tab="lint") as session:
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
         table = pane(session).table
         several = next((entry for entry in table.shown_rows if len(entry.layers) > 1), None)
         assert several is not None
@@ -118,7 +94,7 @@ async def test_n_walks_through_the_layers_of_a_finding(tmp_path):
 
 
 async def test_orders(tmp_path):
-    async with running(quantized(tmp_path), tab="lint") as session:
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
         by_severity = rules(session)
         await session.press("s")
         stakes = [entry.stake_ms or 0.0 for entry in pane(session).table.shown_rows]
@@ -128,7 +104,7 @@ async def test_orders(tmp_path):
 
 
 async def test_one_rule_only_and_all_again(tmp_path):
-    async with running(quantized(tmp_path), tab="lint") as session:
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
         everything = rules(session)
         await session.press("c")
         assert isinstance(session.app.screen, ChooseScreen)
@@ -140,7 +116,7 @@ async def test_one_rule_only_and_all_again(tmp_path):
 
 
 async def test_the_filter_leaves_findings_about_its_layers(tmp_path):
-    async with running(quantized(tmp_path), tab="lint") as session:
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
         await session.press("slash", *"linear_3", "enter")
         await session.until(lambda: "QDQ001" in rules(session))
         assert all(4 in entry.layers for entry in pane(session).table.shown_rows)
@@ -150,7 +126,7 @@ async def test_the_filter_leaves_findings_about_its_layers(tmp_path):
 
 
 async def test_marks_in_tree_and_table_and_lines_on_the_overview(tmp_path):
-    async with running(quantized(tmp_path), LARGE, tab="latency") as session:
+    async with running(quantized_engine(tmp_path), LARGE, tab="latency") as session:
         marked = [line for line in session.text.splitlines() if line.startswith((" W ", " i ", " E "))]
         assert any("QuantizeLinear_2" in line for line in marked)
         assert "lint" not in session.latency_columns
@@ -162,7 +138,7 @@ async def test_marks_in_tree_and_table_and_lines_on_the_overview(tmp_path):
 
 async def test_leaving_out_needs_a_reason_and_writes_nothing_unasked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    async with running(quantized(tmp_path / "set"), tab="lint") as session:
+    async with running(quantized_engine(tmp_path / "set"), tab="lint") as session:
         await stand_on(session, "QDQ001")
         await session.press("x")
         assert isinstance(session.app.screen, ChooseScreen)
@@ -192,7 +168,7 @@ async def test_leaving_out_needs_a_reason_and_writes_nothing_unasked(tmp_path, m
 
 async def test_a_whole_rule_can_be_left_out(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    async with running(quantized(tmp_path / "set"), tab="lint") as session:
+    async with running(quantized_engine(tmp_path / "set"), tab="lint") as session:
         await stand_on(session, "QDQ001")
         await session.press("x", "j", "enter", *"all of them", "enter")
         await session.until(lambda: len(session.screen.lint.suppressed) == 3)
@@ -202,13 +178,13 @@ async def test_a_whole_rule_can_be_left_out(tmp_path, monkeypatch):
 async def test_configuration_that_cannot_be_is_told_and_lint_goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trex-tui.toml").write_text('[lint]\nselect = ["NOPE999"]\n', encoding="utf-8")
-    async with running(quantized(tmp_path / "set"), LARGE, tab="lint") as session:
+    async with running(quantized_engine(tmp_path / "set"), LARGE, tab="lint") as session:
         assert session.screen.lint.findings
         assert any("NOPE999" in note.message for note in session.app._notifications)
 
 
 async def test_names_are_shown_as_they_are(tmp_path):
-    async with running(quantized(tmp_path, HOSTILE), LARGE, tab="lint") as session:
+    async with running(quantized_engine(tmp_path, HOSTILE), LARGE, tab="lint") as session:
         table = pane(session).table
         table.move_to(next(entry for entry in table.shown_rows if 0 in entry.layers))
         await session.pilot.pause()
@@ -218,7 +194,7 @@ async def test_names_are_shown_as_they_are(tmp_path):
 
 
 async def test_zoom_and_the_words_take_the_keyboard(tmp_path):
-    async with running(quantized(tmp_path), tab="lint") as session:
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
         await session.press("z")
         assert not pane(session).words.display
         await session.press("z", "tab")
@@ -250,5 +226,5 @@ async def test_tabs_give_way_to_a_remark(tmp_path):
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "160x45"])
 async def test_golden(tmp_path, size):
-    async with running(quantized(tmp_path), size, tab="lint") as session:
+    async with running(quantized_engine(tmp_path), size, tab="lint") as session:
         check_golden(session.app, f"lint_{size[0]}x{size[1]}")

@@ -100,6 +100,27 @@ def small_engine(folder: Path, *, profiled: bool = True) -> Path:
     return write_set(folder, "tiny", layers, times if profiled else None)
 
 
+def quantized_engine(folder: Path, first: str = "QuantizeLinear_1") -> Path:
+    """Three dangling quantize layers between convolutions, the second the slowest; and two convolutions."""
+    layers, times = [], {}
+    for number, name in enumerate([first, "conv_1", "QuantizeLinear_2", "conv_2", "QuantizeLinear_3"]):
+        is_scale = name.startswith("Quantize") or number == 0
+        kind, source = ("Scale", "Half") if is_scale else (CONV, "Int8")
+        entry = {
+            "Name": name,
+            "LayerType": kind,
+            "Inputs": [tensor(f"t{number}", [1, 64, 32, 32]) | {"Format/Datatype": source}],
+            "Outputs": [
+                tensor(f"t{number + 1}", [1, 64, 32, 32])
+                | {"Format/Datatype": "Int8" if is_scale else "Half"}
+            ],
+            "TacticName": "",
+        }
+        layers.append(entry)
+        times[name] = (0.1, 0.2, 0.3, 0.2, 0.05)[number]
+    return write_set(folder, "net", layers, times)
+
+
 def named_engine(folder: Path, names: list[str]) -> Path:
     """An engine `named` of layers with these names; each is slower than the one before."""
     layers = [raw_layer(0, name, CONV, [1, 8]) | {"TacticName": name} for name in names]
