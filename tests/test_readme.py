@@ -1,0 +1,86 @@
+"""What the README shows can be typed, and comes out as it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from trex_tui.cli import main
+from trex_tui.lint.reading import find_config
+from trex_tui.lint.registry import registry
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+INTERACTIVE = ("open", "serve", "capture", "--ascii")
+
+
+def commands() -> list[str]:
+    """The lines of the block that shows how the program is used, without what opens the explorer or needs a GPU."""
+    block = README.split("## Use it")[1].split("```")[1]
+    lines = [line.partition(" #")[0].strip() for line in block.splitlines()]
+    words = {line: shlex.split(line)[1:2] for line in lines if line.startswith("trex-tui")}
+    return [
+        line
+        for line, first in words.items()
+        if first and re.fullmatch(r"[a-z-]+", first[0]) and first[0] not in INTERACTIVE
+    ]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory in which the README's paths are the samples."""
+    samples = {
+        "results/alexnet": "alexnet",
+        "fp16": "alexnet",
+        "int8": "alexnet_int8",
+        "main": "alexnet",
+        "pr": "alexnet_int8",
+    }
+    for name, sample in samples.items():
+        shutil.copytree(ROOT / "sample_artifacts" / sample, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize("line", commands())
+def test_commands_do_what_they_should(line, capsys):
+    try:
+        code = main(shlex.split(line)[1:])
+    except SystemExit as ended:
+        code = ended.code
+    shown = capsys.readouterr()
+    assert code in (0, 1), shown.err
+    assert shown.out
+
+
+def test_there_are_commands():
+    assert len(commands()) >= 8
+
+
+def test_the_comparison_is_that_of_the_samples(capsys):
+    samples = ROOT / "sample_artifacts"
+    assert main(["diff", str(samples / "alexnet"), str(samples / "alexnet_int8"), "--format", "md"]) == 0
+    out = capsys.readouterr().out.replace("\\", "")
+    shown = README.split("$ trex-tui diff sample_artifacts/alexnet sample_artifacts/alexnet_int8")[1].split(
+        "```"
+    )[0]
+    assert " ".join(shown.split()) in out
+    rows = re.findall(r"\| \**(?:[^|]+)\** \| \**(\d+)\** \| \**([−+][\d.]+)\** \|", README)
+    blocks, deltas = [int(row[0]) for row in rows], [float(row[1].replace("−", "-")) for row in rows]
+    assert sum(blocks[:-1]) == blocks[-1]
+    assert sum(deltas[:-1]) == pytest.approx(deltas[-1], abs=2e-4)
+    assert f"{abs(deltas[-1]):.4f} ms" in out
+
+
+def test_the_configuration_is_understood(tmp_path):
+    block = next(one for one in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[lint]" in one)
+    file = tmp_path / "trex-tui.toml"
+    file.write_text(block, encoding="utf-8")
+    config = find_config({}, registry(), file)
+    assert config.ignore == ("HOT",)
+    assert len(config.suppressions) == 1
