@@ -1,7 +1,7 @@
 """Which release of TensorRT has which option of trtexec.
 
-The table (`data/trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one
-at hand. For what is at hand, `--help` itself is asked first: `abilities.py`.
+The table (`data/trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the
+one at hand. For what is at hand, `--help` itself is asked first: `abilities.py`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ class CaptureOptions:
         profile_index: Which optimization profile to measure.
         workspace_mib: Limit of the builder's scratch memory.
         plugins: Libraries to load.
-        warmup_ms, duration_s, iterations, avg_runs, percentile, inf_streams: Of the measurement; None leaves trtexec's default.
+        warmup_ms, duration_s, iterations, avg_runs, percentile, inf_streams: Of the measurement; None is trtexec's
+            default.
         cuda_graph: None is with a graph, except on a DLA.
         data_transfers: Measure the copies as well.
         repeat: How many profile runs.

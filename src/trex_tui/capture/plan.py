@@ -18,12 +18,15 @@ from trex_tui.errors import TrexError
 BUILD, PROFILE = "build", "profile"
 
 _OURS = frozenset(
-    "--onnx --model --deploy --uff --loadEngine --saveEngine --exportTimes --exportProfile --exportLayerInfo "
-    "--skipInference --buildOnly --getPlanVersionOnly --help --helpBuildRoute --dryRun --profilingVerbosity".split()
+    (
+        *("--onnx", "--model", "--deploy", "--uff", "--loadEngine", "--saveEngine"),
+        *("--exportTimes", "--exportProfile", "--exportLayerInfo", "--profilingVerbosity"),
+        *("--skipInference", "--buildOnly", "--getPlanVersionOnly", "--help", "--helpBuildRoute", "--dryRun"),
+    )
 )
 """What capture decides itself; behind `--` it would only break the set."""
 _REPEATABLE = frozenset(
-    "--plugins --staticPlugins --dynamicPlugins --setPluginsToSerialize --profile".split()
+    ("--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile")
 )
 _TYPED_MODEL = (
     "TensorRT 11 takes precision from the model alone (cast it with ModelOpt AutoCast, quantize with Q/DQ)"
