@@ -2,7 +2,8 @@
 
 The work is done in a directory beside the target (`.<name>.partial`). Where the target does not exist yet, that directory
 is renamed to it; otherwise the files of the old set step aside, the new ones move in, and if anything fails on the way
-everything moves back. A failed run leaves its logs, and the engine if there is one, in `<name>.failed/`; the good set stays as it was.
+everything moves back. A failed run leaves its logs, and the engine if there is one, in `<name>.failed/`; the good set stays
+as it was.
 """
 
 from __future__ import annotations

@@ -153,4 +153,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         root = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    return root if isinstance(root, dict) and root.get("schema") == SCHEMA else None
+    if not isinstance(root, dict) or root.get("schema") != SCHEMA:
+        return None
+    sections = ("trtexec", "model", "engine", "host")
+    return root if all(isinstance(root.get(one), dict) for one in sections) else None
