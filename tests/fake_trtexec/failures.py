@@ -97,7 +97,7 @@ BUILD_ERRORS = {
     ),
     "missing_plugin": (
         'ModelImporter.cpp:768: While parsing node number 7 [MultiscaleDeformableAttn_TRT -> "out_7"]:',
-        "[8] Assertion failed: creator && \"Plugin not found, are the plugin name, version, and namespace correct?\"",
+        '[8] Assertion failed: creator && "Plugin not found, are the plugin name, version, and namespace correct?"',
     ),
     "no_implementation": (
         "Error[10]: [optimizer.cpp::computeCosts::3628] Error Code 10: Internal Error "
@@ -118,19 +118,24 @@ BUILD_ERRORS = {
 }
 SHAPE_ERRORS = {
     "shapes_static": (
-        "Static model does not take explicit shapes since the shape of inference tensors will be determined by the model itself"
+        "Static model does not take explicit shapes since the shape of inference tensors will be determined by the model "
+        "itself"
     ),
-    "shapes_unknown": 'Cannot find input tensor with name "x" in the network inputs! Please make sure the input tensor names are correct.',
-    "shapes_missing": "Required shape for input x is missing: Dynamic dimensions required for input: x, but no shapes were provided.",
+    "shapes_unknown": 'Cannot find input tensor with name "x" in the network inputs! Please make sure the names are correct.',
+    "shapes_missing": (
+        "Required shape for input x is missing: Dynamic dimensions required for input: x, but no shapes were provided."
+    ),
 }
 PROFILE_ERRORS = {
     "shapes_range": (
-        "Error[3]: [executionContext.cpp::setInputShape::2068] Error Code 3: API Usage Error (Parameter check failed, condition: "
-        "engineDims.d[i] == dims.d[i]. Static dimension mismatch while setting input shape for x. Set dimensions are "
-        "[64,3,224,224]. Expected dimensions are [1,3,224,224].)"
+        "Error[3]: [executionContext.cpp::setInputShape::2068] Error Code 3: API Usage Error (Parameter check failed, "
+        "condition: engineDims.d[i] == dims.d[i]. Static dimension mismatch while setting input shape for x. Set dimensions "
+        "are [64,3,224,224]. Expected dimensions are [1,3,224,224].)"
     ),
     "runtime_oom": "1: [defaultAllocator.cpp::allocate::20] Error Code 1: Cuda Runtime (out of memory)",
-    "illegal_access": "1: [cudaDriverHelpers.cpp::operator()::94] Error Code 1: Cuda Driver (an illegal memory access was encountered)",
+    "illegal_access": (
+        "1: [cudaDriverHelpers.cpp::operator()::94] Error Code 1: Cuda Driver (an illegal memory access was encountered)"
+    ),
     "cuda_graph": "Error[1]: [cudaResources.cpp::~ScopedCudaStream::47] Error Code 1: Cuda Runtime (cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing)",  # noqa: E501
 }
 
@@ -146,12 +151,14 @@ def build_error(log: Log, name: str, onnx: str) -> None:
         log.line("E", "Engine could not be created from network")
         log.line("E", "Building engine failed")
     old = log.release.before(8, 4, 0)
-    log.line("E", "Failed to create engine from model." if old else "Failed to create engine from model or file.")
+    log.line(
+        "E", "Failed to create engine from model." if old else "Failed to create engine from model or file."
+    )
     log.line("E", "Engine set up failed")
     fail(log)
 
 
-def load_error(log: Log, release: Release, text: str) -> None:
+def load_error(log: Log, text: str) -> None:
     log.trt("E", text)
     log.line("E", "Engine deserialization failed")
     log.line("E", "Engine set up failed")
@@ -176,5 +183,6 @@ def version_text(release: Release, got: tuple[int, ...]) -> str:
 
 
 DEVICE_TEXT = (
-    "6: The engine plan file is generated on an incompatible device, expecting compute 7.5 got compute 8.6, please rebuild."
+    "6: The engine plan file is generated on an incompatible device, expecting compute 7.5 got compute 8.6, "
+    "please rebuild."
 )

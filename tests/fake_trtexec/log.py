@@ -72,7 +72,10 @@ def options_section(log: Log, options: dict[str, list[str]]) -> None:
         ("Input inference shapes", one("--shapes", "model")),
         ("Iterations", one("--iterations", "10")),
         ("Duration", f"{one('--duration', '3')}s (+ {one('--warmUp', '200')}ms warm up)"),
-        ("Streams" if release.before(8, 6, 0) else "Inference Streams", one("--infStreams", one("--streams", "1"))),
+        (
+            "Streams" if release.before(8, 6, 0) else "Inference Streams",
+            one("--infStreams", one("--streams", "1")),
+        ),
         ("Data transfers", "Enabled" if transfers else "Disabled"),
         ("Spin-wait", "Enabled" if eleven else enabled("--useSpinWait")),
         ("CUDA Graph", "Enabled" if graph else "Disabled"),
@@ -100,7 +103,11 @@ def _build_pairs(release: Release, options, one, enabled) -> list[tuple[str, obj
     pairs: list[tuple[str, object]] = []
     if release.before(10, 0, 0):
         pairs.append(("Max batch", "explicit batch"))
-    pairs.append(("Workspace", f"{one('--workspace', '16')} MiB") if release.before(8, 4, 0) else ("Memory Pools", pools))
+    pairs.append(
+        ("Workspace", f"{one('--workspace', '16')} MiB")
+        if release.before(8, 4, 0)
+        else ("Memory Pools", pools)
+    )
     pairs += [("avgTiming", 8), ("Precision", precision)]
     if not release.before(8, 6, 0):
         pairs.append(("Tempfile Controls", "{ in_memory: allow, temporary: allow }"))
@@ -123,7 +130,13 @@ def device_section(log: Log) -> None:
     pairs: list[tuple[str, object]] = [("Selected Device", "NVIDIA GeForce RTX 3060 Laptop GPU")]
     if not release.before(9, 1, 0):
         first = ("  Device 0", f'"NVIDIA GeForce RTX 3060 Laptop GPU" UUID: {uuid}')
-        pairs = [("Available Devices", ""), first, *pairs, ("Selected Device ID", 0), ("Selected Device UUID", uuid)]
+        pairs = [
+            ("Available Devices", ""),
+            first,
+            *pairs,
+            ("Selected Device ID", 0),
+            ("Selected Device UUID", uuid),
+        ]
     clock = "" if release.before(8, 6, 0) else "Application "
     pairs += [
         ("Compute Capability", "8.6"),

@@ -74,8 +74,14 @@ def run(release: Release, log: Log, options: dict[str, list[str]], wrong: Failur
         failures.device_id(log, device)
     device_section(log)
     if "odd_bytes" in wrong:
-        sys.stdout.buffer.write(f"{STAMP} [W] [TRT] layer ".encode() + b"\xff\xfe \x1b[31mred\x1b]0;title\x07 end\r\n")
-    data = load(release, log, options, wrong) if "--loadEngine" in options else build(release, log, options, wrong)
+        sys.stdout.buffer.write(
+            f"{STAMP} [W] [TRT] layer ".encode() + b"\xff\xfe \x1b[31mred\x1b]0;title\x07 end\r\n"
+        )
+    data = (
+        load(release, log, options, wrong)
+        if "--loadEngine" in options
+        else build(release, log, options, wrong)
+    )
     if "child" in wrong:
         failures.leave_child()
     if "--exportLayerInfo" in options and "no_graph" not in wrong:
@@ -96,12 +102,7 @@ def run(release: Release, log: Log, options: dict[str, list[str]], wrong: Failur
 
 def build(release: Release, log: Log, options: dict[str, list[str]], wrong: Failures) -> bytes:
     onnx = options["--onnx"][-1]
-    for name, text in failures.SHAPE_ERRORS.items():
-        if name in wrong:
-            log.line("E", text)
-            log.line("E", "Network And Config setup failed")
-            log.line("E", "Building engine failed")
-            fail(log)
+    check_shapes(log, wrong)
     log.info("Start parsing network model")
     if not Path(onnx).is_file():
         log.trt("E", f"ModelImporter.cpp:688: Failed to open file: {onnx}")
@@ -109,7 +110,11 @@ def build(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
     name = next((name for name in failures.BUILD_ERRORS if name in wrong), None)
     if name in ("bad_onnx", "unsupported_op", "missing_plugin"):
         failures.build_error(log, name, onnx)
-    log.info("Finish parsing network model" if release.before(8, 6, 0) else "Finished parsing network model. Parse time: 0.1")
+    log.info(
+        "Finish parsing network model"
+        if release.before(8, 6, 0)
+        else "Finished parsing network model. Parse time: 0.1"
+    )
     for layer in LAYERS:
         tuning(log, layer)
         if layer == LAYERS[1]:
@@ -127,6 +132,15 @@ def build(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
     if "no_engine" not in wrong:
         Path(options["--saveEngine"][-1]).write_bytes(b"" if "empty_engine" in wrong else data)
     return data
+
+
+def check_shapes(log: Log, wrong: Failures) -> None:
+    for name, text in failures.SHAPE_ERRORS.items():
+        if name in wrong:
+            log.line("E", text)
+            log.line("E", "Network And Config setup failed")
+            log.line("E", "Building engine failed")
+            fail(log)
 
 
 def interrupt(wrong: Failures) -> None:
@@ -152,15 +166,18 @@ def load(release: Release, log: Log, options: dict[str, list[str]], wrong: Failu
         fail(log)
     log.trt("I", "Loaded engine size: 1 MiB")
     if "plan_device" in wrong:
-        failures.load_error(log, release, failures.DEVICE_TEXT)
+        failures.load_error(log, failures.DEVICE_TEXT)
     if "missing_creator" in wrong:
-        failures.load_error(log, release, "getPluginCreator could not find plugin: MyPlugin_TRT version: 1")
+        failures.load_error(log, "getPluginCreator could not find plugin: MyPlugin_TRT version: 1")
     version = exports.plan_version(data)
     if not data.startswith(b"ftrt") or version != release.numbers:
-        failures.load_error(log, release, failures.version_text(release, version))
+        failures.load_error(log, failures.version_text(release, version))
     log.info("Engine loaded in 0.01 sec." if release.before(8, 4, 0) else "Engine deserialized in 0.01 sec.")
     if not exports.is_detailed(data):
-        log.trt("I", "The profiling verbosity was set to ProfilingVerbosity::kLAYER_NAMES_ONLY when the engine was built")
+        log.trt(
+            "I",
+            "The profiling verbosity was set to ProfilingVerbosity::kLAYER_NAMES_ONLY when the engine was built",
+        )
     return data
 
 
@@ -176,8 +193,15 @@ def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
             fail(log)
     if "graph_ignored" in wrong and graph:
         log.line("W", "The CUDA graph capture on the stream has failed.")
-        log.line("W", "The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.")
-        log.line("W", "The specified --useCudaGraph flag has been ignored. The inference will be launched without using CUDA graph launch.")
+        log.line(
+            "W",
+            "The built TensorRT engine contains operations that are not permitted under CUDA graph capture mode.",
+        )
+        log.line(
+            "W",
+            "The specified --useCudaGraph flag has been ignored. "
+            "The inference will be launched without using CUDA graph launch.",
+        )
     log.info("Warmup completed 400 queries over 200 ms", "Timing trace has 20 queries over 3.00117 s", "")
     profiles = "--dumpProfile" in options or "--exportProfile" in options
     if eleven or release.before(8, 4, 0) or not profiles or "--separateProfileRun" in options:
@@ -186,11 +210,19 @@ def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
         transfers = "--includeDataTransfers" in options if eleven else "--noDataTransfers" not in options
         summary(log, percentiles, transfers=transfers)
         if "--exportTimes" in options and "no_timing" not in wrong:
-            exports.write(options["--exportTimes"][-1], exports.timing_text(release), half="half_timing" in wrong)
+            exports.write(
+                options["--exportTimes"][-1], exports.timing_text(release), half="half_timing" in wrong
+            )
     else:
-        log.info("The e2e network timing is not reported since it is inaccurate due to the extra synchronizations.")
+        log.info(
+            "The e2e network timing is not reported since it is inaccurate due to the extra synchronizations."
+        )
     if "--dumpProfile" in options:
-        log.info("", "=== Profile (1000 iterations ) ===", "   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer")
+        log.info(
+            "",
+            "=== Profile (1000 iterations ) ===",
+            "   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer",
+        )
         log.info(*(f"      10.00       0.0100       0.0100      20.0   {name}" for name in LAYERS), "")
     if "--exportProfile" in options and "no_profile" not in wrong:
         text = '[\n  { "count" : 0 }\n]\n' if "empty_profile" in wrong else exports.profile_text(release)

@@ -14,16 +14,23 @@ ALIASES = {"--versionCompatible": "--vc", "--pluginInstanceNorm": "--pi"}
 _HIDDEN = (
     ((8, 0), ("--nvtxMode", "--explicitBatch", "--explicitPrecision")),
     ((8, 6), ("--buildOnly", "--plugins", "--streams")),
-    ((11, 0), ("--useCudaGraph", "--noDataTransfers", "--useSpinWait", "--separateProfileRun", "--stronglyTyped")),
+    (
+        (11, 0),
+        ("--useCudaGraph", "--noDataTransfers", "--useSpinWait", "--separateProfileRun", "--stronglyTyped"),
+    ),
 )
-_TAKES_A_VALUE = set(
-    """--onnx --model --deploy --uff --saveEngine --loadEngine --minShapes --optShapes --maxShapes --shapes --loadInputs
-    --workspace --memPoolSize --profilingVerbosity --minTiming --avgTiming --sparsity --precisionConstraints
-    --layerPrecisions --layerOutputTypes --calib --timingCacheFile --tacticSources --batch --iterations --warmUp --duration
-    --sleepTime --idleTime --streams --infStreams --avgRuns --percentile --exportTimes --exportOutput --exportProfile
-    --exportLayerInfo --device --useDLACore --plugins --staticPlugins --dynamicPlugins --builderOptimizationLevel
-    --hardwareCompatibilityLevel --tempdir --maxAuxStreams --useProfile --profile --runtimePlatform --maxTactics""".split()
-)
+_TAKES_A_VALUE = {
+    *("--onnx", "--model", "--deploy", "--uff", "--saveEngine", "--loadEngine", "--minShapes"),
+    *("--optShapes", "--maxShapes", "--shapes", "--loadInputs", "--workspace", "--memPoolSize"),
+    *("--profilingVerbosity", "--minTiming", "--avgTiming", "--sparsity", "--precisionConstraints"),
+    *("--layerPrecisions", "--layerOutputTypes", "--calib", "--timingCacheFile", "--tacticSources"),
+    *("--batch", "--iterations", "--warmUp", "--duration", "--sleepTime", "--idleTime"),
+    *("--streams", "--infStreams", "--avgRuns", "--percentile", "--exportTimes", "--exportOutput"),
+    *("--exportProfile", "--exportLayerInfo", "--device", "--useDLACore", "--plugins"),
+    *("--staticPlugins", "--dynamicPlugins", "--builderOptimizationLevel"),
+    *("--hardwareCompatibilityLevel", "--tempdir", "--maxAuxStreams", "--useProfile", "--profile"),
+    *("--runtimePlatform", "--maxTactics"),
+}
 
 
 class Release:

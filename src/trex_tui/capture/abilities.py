@@ -17,7 +17,7 @@ _BANNER = re.compile(
     r"&&&& \w+ TensorRT\.trtexec(?: \[TensorRT v(?P<number>\d+)\])?(?: \[b(?P<build>\d+)\])?"
 )
 # An explained option stands at the margin; its explanation, which may name others, is indented far.
-_EXPLAINED = re.compile(r"^ {1,4}(--\w+)\S*((?:, --?\w+)*)", re.MULTILINE)
+_EXPLAINED = re.compile(r"^ {1,4}(--\w+)[^\s,]*((?:, --?\w+)*)", re.MULTILINE)
 _OLDEST: Version = (8, 2)
 """The first that exports layer information."""
 

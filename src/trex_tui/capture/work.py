@@ -144,6 +144,7 @@ class _Capture:
     def do(self) -> Result:
         manifest = self.manifest
         manifest.started = datetime.now(timezone.utc)
+        self.view.note(f"trtexec of TensorRT {self.trtexec.version}: {self.trtexec.path}")
         manifest.before = probe_host(with_ids=self.request.with_ids).document()
         manifest.model = read_model(Path(self.request.options.model))
         if not self.request.options.builds:

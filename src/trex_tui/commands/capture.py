@@ -185,7 +185,6 @@ def run_capture(options: argparse.Namespace) -> int:
     from trex_tui.capture.run import stop_on_signals
 
     with stop_on_signals() as stop, _view() as view:
-        view.note(f"trtexec of TensorRT {trtexec.version}: {trtexec.path}")
         result = capture(request, trtexec, stop, view)
     return _tell(result, request, options.open)
 

@@ -87,7 +87,7 @@ class CaptureView(AbstractContextManager["CaptureView"]):
     def _warn(self, seen: Watcher) -> None:
         for text in seen.warnings[self.told : MOST_WARNINGS]:
             self.warn(f"warning: {text}")
-        if self.told < MOST_WARNINGS < len(seen.warnings):
+        if self.told <= MOST_WARNINGS < len(seen.warnings):
             self.warn("more warnings are in the log")
         self.told = max(self.told, len(seen.warnings))
 
@@ -111,7 +111,7 @@ def facts(seen: Watcher, rss_bytes: int | None) -> list[str]:
 
 
 class LiveView(CaptureView):
-    """Two lines that change in place; what stays is written above them."""
+    """Three lines that change in place; what stays is written above them."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -137,13 +137,14 @@ class LiveView(CaptureView):
     def _lines(self, seen: Watcher, elapsed_s: float, rss_bytes: int | None) -> Text:
         from rich.text import Text
 
-        head = Text(f"{self.title}  {clock(elapsed_s)}  ", style="bold", no_wrap=True, overflow="ellipsis")
-        told = [one for one in facts(seen, rss_bytes) if one != seen.layer]
+        lines = Text(f"{self.title}  {clock(elapsed_s)}  ", style="bold", no_wrap=True, overflow="ellipsis")
+        lines.append(f"{seen.stage}\n", style="not bold")
+        lines.append(f"  {printable(seen.layer)}\n", style="not bold dim")
+        told = [one for one in facts(seen, rss_bytes) if one not in (seen.layer, seen.stage)]
         if seen.warnings:
             told.append(plural(len(seen.warnings), "warning"))
-        head.append(printable(" · ".join(told)), style="not bold")
-        head.append(f"\n  {printable(seen.layer)}", style="not bold dim")
-        return head
+        lines.append("  " + " · ".join(told), style="not bold")
+        return lines
 
     def end(self, outcome: Outcome, verdict: Verdict) -> None:
         """The live lines go; one stays."""
