@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from fake_trtexec import VERSIONS, calls
-from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for
+from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
 from trex_tui.artifacts import find
 from trex_tui.capture.judge import Verdict
 from trex_tui.capture.plan import RunPlan
@@ -266,7 +266,7 @@ class TestSignals:
         pid = wait_for(pipe)
         process.kill()
         process.communicate(timeout=60)
-        os.killpg(pid, signal.SIGKILL)  # nobody is left to do it
+        wait_for_end(pid)
         record = here.place / "calls"
         monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
         assert capture("--onnx", "net.onnx", "--resume") == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +55,16 @@ class Bench:
         """Fields of `Request` and of `CaptureOptions`, mixed."""
         of_request = {
             key: more.pop(key)
-            for key in ("outdir", "name", "force", "resume", "timeout_s", "with_ids", "grace_s")
+            for key in (
+                "outdir",
+                "name",
+                "force",
+                "resume",
+                "timeout_s",
+                "with_ids",
+                "grace_s",
+                "lock_clocks",
+            )
             if key in more
         }
         model: dict[str, Any] = {"engine": str(engine)} if engine else {"onnx": str(self.model)}
@@ -122,3 +132,15 @@ def wait_for(path: Path) -> int:
     """Block until a run says through its pipe that it hangs; its process id."""
     with path.open() as pipe:
         return int(pipe.readline().split()[1])
+
+
+def wait_for_end(pid: int) -> None:
+    """Block until a process that is not our child has ended; an error if it does not."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([handle], [], [], 60)[0], f"process {pid} runs on"
+    finally:
+        os.close(handle)

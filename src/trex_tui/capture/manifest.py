@@ -14,6 +14,7 @@ from typing import Any
 from trex_tui._version import __version__
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import files_below
+from trex_tui.capture.clocks import ClockLock
 from trex_tui.capture.judge import Verdict
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
@@ -60,6 +61,7 @@ class Manifest:
         model: Path as typed, size and digest of the ONNX, or of the engine of a profile-only capture.
         engine: The same of the engine.
         runs: One entry per run of trtexec, failed ones included.
+        clocks: What became of the wish for locked clocks; None without one.
         remarks: What to know about the numbers, in sentences.
     """
 
@@ -75,6 +77,7 @@ class Manifest:
     runs: list[dict[str, Any]] = field(default_factory=list)
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] | None = None
+    clocks: ClockLock | None = None
     remarks: list[str] = field(default_factory=list)
 
     def add_run(self, run: RunPlan, outcome: Outcome, verdict: Verdict, log: Path) -> None:
@@ -120,6 +123,7 @@ class Manifest:
             "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
             "runs": self.runs,
             "remarks": self.remarks,
+            "clocks": None if self.clocks is None else self.clocks.document(),
             "host": {"before": self.before, "after": self.after},
             "files": files,
         }

@@ -27,6 +27,8 @@ GRACE_S = 5.0
 _GIVE_UP_S = 30.0
 """After SIGKILL: a process that hangs in a driver cannot be ended by anybody."""
 _TICK_S = 0.25
+_GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
+"""A shell that ends the group when the pipe to it closes: when we are killed, nobody else is left to do it."""
 _CHUNK = 1 << 16
 
 
@@ -171,6 +173,13 @@ class _Runner:
         self.children: set[int] = set()
         self._woken, self._wake = os.pipe()
         threading.Thread(target=self._wait, daemon=True).start()
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "trex-tui", str(process.pid), str(max(1, round(grace_s)))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def _wait(self) -> None:
         with contextlib.suppress(ChildProcessError, OSError):
@@ -277,7 +286,13 @@ class _Runner:
         """Processes of the group that still run, without the leader."""
         return {pid for pid in _processes_of_group(self.process.pid) if pid != self.process.pid}
 
+    def _dismiss_guard(self) -> None:
+        """Before the process is reaped: afterwards its number may be somebody else's."""
+        self._guard.kill()
+        self._guard.communicate()
+
     def _outcome(self) -> Outcome:
+        self._dismiss_guard()
         code: int | None = self.process.wait() if self.is_over else None
         number = None if code is None or code >= 0 else -code
         return Outcome(
@@ -293,6 +308,8 @@ class _Runner:
 
     def _clean_up(self, pipe: object) -> None:
         """However this ends, by an error of ours too, nothing is left behind."""
+        if self._guard.returncode is None:
+            self._dismiss_guard()
         if self.process.returncode is None and not (self.give_up_at and not self.is_over):
             self._signal(signal.SIGKILL)
             self.process.wait()

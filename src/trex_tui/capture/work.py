@@ -11,6 +11,7 @@ from typing import Protocol
 
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.clocks import ClockLock, locked_clocks
 from trex_tui.capture.host import changes, probe_host
 from trex_tui.capture.judge import Verdict, judge
 from trex_tui.capture.manifest import Manifest, file_entry, read_manifest
@@ -49,6 +50,7 @@ class Request:
         resume: Take the engine of an earlier capture, if it fits.
         timeout_s: Longest duration of one run of trtexec.
         with_ids: Note host name, UUIDs and serial numbers.
+        lock_clocks: `max` or MHz; None leaves the clocks alone.
         grace_s: Between SIGTERM and SIGKILL.
     """
 
@@ -59,6 +61,7 @@ class Request:
     resume: bool = False
     timeout_s: float | None = None
     with_ids: bool = False
+    lock_clocks: str | None = None
     grace_s: float = GRACE_S
 
 
@@ -150,6 +153,19 @@ class _Capture:
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
+        options = self.request.options
+        with locked_clocks(self.request.lock_clocks, options.device, manifest.before) as (lock, said):
+            for text in said:
+                self.view.note(text)
+            manifest.remarks.extend(said if lock is not None and not lock.locked else ())
+            failure = self._all_runs(lock)
+        if failure is not None:
+            return replace(failure, remarks=(*failure.remarks, *said[1:]))
+        return self._complete(said[1:])
+
+    def _all_runs(self, lock: ClockLock | None) -> Result | None:
+        """Every run in order, up to the first that fails; None if all passed."""
+        self.manifest.clocks = lock
         runs = list(self.runs)
         if self._resumed(runs[0]):
             runs.pop(0)
@@ -157,9 +173,15 @@ class _Capture:
             failure = self._one(one, place, len(runs))
             if failure is not None:
                 return failure
+        self.manifest.after = probe_host(with_ids=self.request.with_ids).document()
+        return None
+
+    def _complete(self, said: list[str]) -> Result:
+        """All runs have passed: file the set."""
+        manifest = self.manifest
         manifest.status, manifest.ended = "complete", datetime.now(timezone.utc)
-        manifest.after = probe_host(with_ids=self.request.with_ids).document()
-        manifest.remarks.extend(changes(manifest.before, manifest.after))
+        manifest.remarks.extend(changes(manifest.before, manifest.after or {}))
+        manifest.remarks.extend(said)
         remarks = list(dict.fromkeys(manifest.remarks))
         manifest.remarks = remarks
         manifest.write(self.names)

@@ -134,6 +134,14 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--with-ids", action="store_true", help="note host name, UUIDs and serial numbers of this machine"
     )
+    group.add_argument(
+        "--lock-clocks",
+        nargs="?",
+        const="max",
+        type=_clock,
+        metavar="MHZ|max",
+        help="hold the GPU clock still with nvidia-smi, where that is permitted; freed afterwards, after a crash too",
+    )
     group.add_argument("--dry-run", action="store_true", help="print the exact commands, and run nothing")
     group.add_argument(
         "--open",
@@ -152,6 +160,12 @@ def _positive(text: str) -> int:
     if _whole(text) == 0:
         raise argparse.ArgumentTypeError("must be at least 1")
     return int(text)
+
+
+def _clock(text: str) -> str:
+    if text != "max" and _whole(text) == 0:
+        raise argparse.ArgumentTypeError("0 MHz")
+    return text
 
 
 def _duration(text: str) -> float:
@@ -225,6 +239,7 @@ def _request_of(options: argparse.Namespace, wanted: CaptureOptions) -> Request:
         resume=options.resume,
         timeout_s=options.timeout,
         with_ids=options.with_ids,
+        lock_clocks=options.lock_clocks,
     )
 
 
