@@ -60,3 +60,21 @@ def trex_reference() -> dict[str, Any]:
 def trex_formats() -> list[dict[str, Any]]:
     """What trex 0.2.1 makes of every format string it knows."""
     return _reference("trex-format-table.json")["formats"]
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The stand-ins for trtexec, by version, each asked for its abilities."""
+    from fake_trtexec.kit import programs_in
+
+    return programs_in(tmp_path_factory.mktemp("trtexec"))
+
+
+@pytest.fixture
+def bench(tmp_path: Path, programs: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A place to capture in."""
+    from fake_trtexec.kit import Bench
+
+    for variable in ("FAKE_TRTEXEC_FAIL", "FAKE_TRTEXEC_CALLS", "FAKE_TRTEXEC_FIFO", "TRTEXEC"):
+        monkeypatch.delenv(variable, raising=False)
+    return Bench(tmp_path, programs)

@@ -106,6 +106,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="print one JSON object (schema trex-tui/explain/1)"
     )
 
+    from trex_tui.commands.capture import add_capture
+
+    add_capture(commands)
+
     keys = commands.add_parser("keys", help="every key of the explorer")
     keys.add_argument("--format", choices=("text", "md", "json"), default="text", help="default: text")
     return parser

@@ -234,6 +234,12 @@ def _serve(options: argparse.Namespace) -> int:
     )
 
 
+def _capture(options: argparse.Namespace) -> int:
+    from trex_tui.commands.capture import run_capture
+
+    return run_capture(options)
+
+
 def _keys(options: argparse.Namespace) -> int:
     from trex_tui.reports import keys as report
 
@@ -248,6 +254,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "open": _open,
     "serve": _serve,
     "keys": _keys,
+    "capture": _capture,
     "summary": _summary,
     "layers": _layers,
     "lint": _lint,

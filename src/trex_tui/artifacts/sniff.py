@@ -28,6 +28,7 @@ _ROOT_KEY = re.compile(
     rb'"(?:(?P<profile>performance_summary|inference_options)|(?P<build>build_options|model_options))"\s*:\s*\{'
     rb'|"Layers"\s*:\s*\['
 )
+_MANIFEST = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
 # Keys of the first objects of a root list -> kind.
 _LIST_KEYS = (
     (frozenset({"averageMs", "timeMs"}), ArtifactKind.PROFILE),
@@ -105,6 +106,8 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
 
 
 def _sniff_object(path: Path, head: str) -> Sniffed:
+    if _MANIFEST.match(head):
+        return Sniffed(None, "is the manifest of a capture, which describes the files beside it")
     kind = _kind_of_object(head.encode(errors="replace")) or _kind_of_large_object(path)
     if kind is not None:
         return Sniffed(kind)

@@ -1,0 +1,272 @@
+"""Where a capture works, and how its files get to where they belong: whole, or not at all.
+
+The work is done in a directory beside the target (`.<name>.partial`). Where the target does not exist yet, that directory
+is renamed to it; otherwise the files of the old set step aside, the new ones move in, and if anything fails on the way
+everything moves back. A failed run leaves its logs, and the engine if there is one, in `<name>.failed/`; the good set stays
+as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from trex_tui.artifacts.naming import is_canonical, stem_of
+from trex_tui.capture.plan import Names
+from trex_tui.errors import TrexError
+
+_LOCK = ".lock"
+_OLD = ".old"
+_BUILD_ENDINGS = ("engine", "engine.build.log", "build.metadata.json")
+_EXPORTS = (".graph.json", ".profile.json", ".timing.json")
+
+
+class Workspace:
+    """The directory that a capture works in; a context manager that holds its lock.
+
+    Args:
+        outdir: Where the set is to lie.
+        name: Its name.
+        engine: The engine of a profile-only capture. If it is that of the set in `outdir`, what its build left there stays.
+    """
+
+    def __init__(self, outdir: Path, name: str, engine: Path | None = None) -> None:
+        self.outdir = outdir
+        self.name = name
+        self.keeps_build = engine is not None and _is_same(engine, Names(outdir, name).engine)
+        self.becomes_target = _is_absent_or_empty(outdir) and _takes_rename(outdir)
+        if self.becomes_target:
+            self.path = outdir.parent / f".{outdir.name}.partial"
+        else:
+            self.path = outdir / f".{name}.partial"
+        self._lock: IO[bytes] | None = None
+
+    @property
+    def names(self) -> Names:
+        """The files of the set while it is being made."""
+        return Names(self.path, self.name)
+
+    @property
+    def failed(self) -> Path:
+        """Where a failed run leaves its logs."""
+        return self.outdir / f"{self.name}.failed"
+
+    def existing(self) -> list[Path]:
+        """What lies in the target and would be replaced."""
+        wanted = stem_of(Path(f"{self.name}.graph.json"))
+        kept = {Names(self.outdir, self.name).file(one) for one in _BUILD_ENDINGS if self.keeps_build}
+        try:
+            entries = sorted(self.outdir.iterdir())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise TrexError(f"--outdir {self.outdir}: {error.strerror or error}") from None
+        repeats = f"{self.name}.repeat-"
+        return [
+            one
+            for one in entries
+            if one not in kept
+            and (
+                (is_canonical(one) and stem_of(one) == wanted and one.is_file())
+                or (one.name.startswith(repeats) and one.is_dir())
+            )
+        ]
+
+    def leftover(self) -> Path | None:
+        """The directory of a capture that was killed, if nobody works in it any more."""
+        return self.path if self.path.is_dir() and not self._is_locked() else None
+
+    def __enter__(self) -> Workspace:
+        """Make the directory; what a killed capture left in it stays until `clear`.
+
+        Raises:
+            TrexError: It cannot be made, or another capture works there.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                self.path.mkdir()
+            self._lock = _locked(self.path / _LOCK)
+        except OSError as error:
+            raise TrexError(f"{self.path} cannot be made: {error.strerror or error}") from None
+        if self._lock is None:
+            raise TrexError(f"another capture of {self.name} works in {self.path}")
+        self._recover()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+        if not _has_entries(self.path / _OLD):  # else the old set could not be moved back: it must not go
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def commit(self) -> None:
+        """Move the set into place.
+
+        Raises:
+            TrexError: It cannot be moved; the target is as it was, and the files lie in `failed`.
+        """
+        (self.path / _LOCK).unlink(missing_ok=True)
+        try:
+            if self.becomes_target and _is_absent_or_empty(self.outdir):
+                self.path.rename(self.outdir)
+            else:
+                self._exchange()
+        except OSError as error:
+            self.keep_failed(everything=True)
+            raise TrexError(
+                f"the set cannot be moved to {self.outdir}: {error.strerror or error}; it lies in {self.failed}"
+            ) from error
+        shutil.rmtree(self.failed, ignore_errors=True)
+
+    def _exchange(self) -> None:
+        """Old files out, new files in; all back on an error."""
+        self.outdir.mkdir(parents=True, exist_ok=True)
+        new = [one for one in sorted(self.path.iterdir()) if one.name not in (_LOCK, _OLD)]
+        aside = self.path / _OLD
+        aside.mkdir(exist_ok=True)
+        moved: list[tuple[Path, Path]] = []
+        try:
+            for old in self.existing():
+                _move(old, aside / old.name, moved)
+            for one in new:
+                target = self.outdir / one.name
+                if os.path.lexists(target):
+                    _move(target, aside / one.name, moved)
+                _move(one, target, moved)
+        except BaseException:
+            for source, target in reversed(moved):
+                with contextlib.suppress(OSError):
+                    target.rename(source)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+
+    def keep_failed(self, *, everything: bool = False) -> Path | None:
+        """Put what a failed run left where a person finds it; None if it left nothing.
+
+        Half-written exports are left out: they would be taken for a set.
+        """
+        kept = [
+            one
+            for one in sorted(self.path.iterdir())
+            if one.name not in (_LOCK, _OLD) and (everything or not one.name.endswith(_EXPORTS))
+        ]
+        if not kept:
+            return None
+        shutil.rmtree(self.failed, ignore_errors=True)
+        self.failed.mkdir(parents=True, exist_ok=True)
+        for one in kept:
+            if one.is_dir() and not everything:
+                for export in one.rglob("*.json"):
+                    export.unlink(missing_ok=True)
+            shutil.move(one, self.failed / one.name)
+        return self.failed
+
+    def clear(self, keep: frozenset[str] = frozenset()) -> None:
+        """Delete what a killed capture left, but for the files called so."""
+        for one in self.path.iterdir():
+            if one.name == _LOCK or one.name in keep:
+                continue
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one)
+            else:
+                one.unlink()
+
+    def _recover(self) -> None:
+        """A capture that was killed while the sets changed places: the old one goes back, or is kept as failed."""
+        aside = self.path / _OLD
+        if not aside.is_dir():
+            return
+        for one in sorted(aside.iterdir()):
+            place = self.outdir if not os.path.lexists(self.outdir / one.name) else self.failed
+            place.mkdir(parents=True, exist_ok=True)
+            one.rename(place / one.name)
+
+    def _is_locked(self) -> bool:
+        try:
+            lock = _locked(self.path / _LOCK)
+        except OSError:
+            return True
+        if lock is None:
+            return True
+        lock.close()
+        return False
+
+
+def _move(source: Path, target: Path, moved: list[tuple[Path, Path]]) -> None:
+    source.rename(target)
+    moved.append((source, target))
+
+
+def _locked(path: Path) -> IO[bytes] | None:
+    """The file, locked until it is closed or this process ends; None if somebody else holds it."""
+    import fcntl  # not on Windows, where no trtexec is captured
+
+    file = path.open("ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
+def _has_entries(path: Path) -> bool:
+    try:
+        return any(path.iterdir())
+    except OSError:
+        return False
+
+
+def _is_absent_or_empty(path: Path) -> bool:
+    try:
+        with os.scandir(path) as entries:
+            return next(entries, None) is None and not path.is_symlink()
+    except FileNotFoundError:
+        return not path.is_symlink()
+    except OSError:
+        return False
+
+
+def _takes_rename(outdir: Path) -> bool:
+    """Whether a directory beside `outdir` can be renamed to it: same file system, and we may write there."""
+    if not outdir.name:
+        return False
+    if not outdir.exists():
+        return True
+    try:
+        same = outdir.stat().st_dev == outdir.parent.stat().st_dev
+    except OSError:
+        return False
+    return same and not outdir.is_mount() and os.access(outdir.parent, os.W_OK)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def take_over(source: Path, target: Path) -> None:
+    """Have a file in a second place: as a link where the file system allows, else as a copy.
+
+    Raises:
+        OSError: Neither works.
+    """
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def files_below(directory: Path) -> Iterator[Path]:
+    """Every file of a set, in order, without the lock."""
+    for path in sorted(directory.rglob("*")):
+        if path.is_file() and path.name != _LOCK:
+            yield path

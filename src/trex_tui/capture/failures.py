@@ -1,0 +1,240 @@
+"""The ways in which trtexec is known to fail: what it prints, what that means, what to do.
+
+Texts differ between releases; the patterns take what they have in common. The first that fits wins, so causes stand before
+the complaints that follow from them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One known failure.
+
+    Attributes:
+        key: Short name, for the manifest.
+        pattern: Found in a line of the output.
+        sentence: What it means; may name groups of the pattern.
+        remedy: What to do.
+    """
+
+    key: str
+    pattern: re.Pattern[str]
+    sentence: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A failure in an output: the sentence with its names filled in, and the line that tells."""
+
+    key: str
+    sentence: str
+    remedy: str
+    line: str
+
+
+def _known(key: str, pattern: str, sentence: str, remedy: str) -> Failure:
+    return Failure(key, re.compile(pattern, re.IGNORECASE), sentence, remedy)
+
+
+_SAME_BUILD = (
+    "build the engine again with this TensorRT on this device, or capture with the TensorRT that built it"
+)
+
+FAILURES = (
+    _known(
+        "unknown_option",
+        r"Unknown option: (?P<option>\S+)",
+        "trtexec does not know {option}",
+        "trex-tui passes what --help of this trtexec lists; look at what stands behind --",
+    ),
+    _known(
+        "missing_library",
+        r"error while loading shared libraries: (?P<library>[^:\s]+)|Could not load library (?P<other>[^:\s]+)"
+        r"|Unable to open library: (?P<third>[^:\s]+)",
+        "a library is missing: {library}{other}{third}",
+        "add its directory to LD_LIBRARY_PATH, or install the package that has it",
+    ),
+    _known(
+        "nvmap_permission",
+        r"NvRmMemInitNvmap failed.*Permission denied",
+        "this user may not use the GPU: /dev/nvmap is closed to it",
+        "add the user to the groups video and render and log in again; in a container use --runtime nvidia",
+    ),
+    _known(
+        "no_device",
+        r"Cannot find device ID (?P<device>\d+)",
+        "there is no device {device}",
+        "see nvidia-smi -L; --device counts from 0 within CUDA_VISIBLE_DEVICES",
+    ),
+    _known(
+        "no_gpu",
+        r"no CUDA-capable device is detected|Cannot find any available devices|CUDA driver version is insufficient"
+        r"|Cuda failure.*(?:initialization error|unknown error|system driver mismatch)",
+        "trtexec finds no usable GPU",
+        "see whether nvidia-smi works; a container needs --gpus all (Jetson: --runtime nvidia), a new driver a reboot",
+    ),
+    _known(
+        "plan_version",
+        r"engine plan file is not compatible with this version of TensorRT"
+        r"(?:, expecting library version (?P<expected>[\d.]*\d)(?: got (?P<got>[\d.]*\d))?)?",
+        "the engine was built by another TensorRT (expected {expected}, got {got})",
+        _SAME_BUILD,
+    ),
+    _known(
+        "plan_version",
+        r"stdVersionRead == (?:kSERIALIZATION_VERSION|serializationVersion) failed|Version tag does not match",
+        "the engine was built by another TensorRT",
+        _SAME_BUILD,
+    ),
+    _known(
+        "plan_device",
+        r"engine plan file is generated on an incompatible device(?:, expecting compute (?P<expected>[\d.]*\d) got "
+        r"compute (?P<got>[\d.]*\d))?",
+        "the engine was built for another GPU (compute capability {expected} here, {got} in the engine)",
+        "build it again on this device, or with --hardware-compatibility",
+    ),
+    _known(
+        "unsupported_sm",
+        r"Unsupported SM: (?P<sm>0x[0-9a-f]+)",
+        "this TensorRT does not support this GPU (SM {sm})",
+        "a newer GPU takes a newer TensorRT; an old one was dropped, and takes an older TensorRT",
+    ),
+    _known(
+        "missing_plugin",
+        r"Plugin not found, are the plugin name|getPluginCreator could not find plugin:? ?(?P<plugin>\S*)",
+        "a plugin is missing{plugin_named}",
+        "name its library with --plugin; the same text stands for an operator that takes a newer TensorRT",
+    ),
+    _known(
+        "no_dla",
+        r"Cannot create DLA engine",
+        "this device has no such DLA",
+        "leave --dla out, or name a core that exists (0 or 1 on Xavier, AGX Orin and Orin NX)",
+    ),
+    _known(
+        "dla_fallback",
+        r"Assertion allowGPUFallback failed|not supported on DLA (?:but|and) GPU fallback is not enabled",
+        "a layer cannot run on the DLA, and may not run on the GPU either",
+        "add --allow-gpu-fallback",
+    ),
+    _known(
+        "unsupported_op",
+        r"While parsing node number (?P<number>\d+) \[(?P<op>.+?) ->",
+        "the parser does not take node {number} of the model, operator {op}",
+        "simplify or constant-fold the model, export it with another opset, or use a newer TensorRT or a plugin",
+    ),
+    _known(
+        "bad_onnx",
+        r"Failed to parse onnx file|Failed to parse ONNX model from file|Parsing model failed|Failed to open file",
+        "the ONNX file cannot be parsed",
+        "check it with onnx.checker; weights in separate files must lie beside it",
+    ),
+    _known(
+        "bad_model",
+        r"Model missing or format not recognized",
+        "trtexec takes the file for no model",
+        "--onnx takes ONNX, --engine a serialized engine",
+    ),
+    _known(
+        "cuda_graph",
+        r"cudaErrorStreamCapture|not permitted when stream is capturing|operation would make the legacy stream depend"
+        r"|(?:CUDA|cuda) ?graph (?:capture )?(?:has )?failed|cudaStreamEndCapture|cudaGraphInstantiate",
+        "the engine cannot be captured in a CUDA graph",
+        "use --no-cuda-graph",
+    ),
+    _known(
+        "shapes_static",
+        r"Static model does not take explicit shapes",
+        "shapes are stated, but the model's are fixed",
+        "leave --shapes and --min/opt/max-shapes out",
+    ),
+    _known(
+        "shapes_unknown",
+        r"Cannot find input tensor with name \"(?P<name>[^\"]*)\"",
+        "the network has no input {name}, which the shapes name",
+        "use the names of the model's inputs, as its graph shows them",
+    ),
+    _known(
+        "shapes_missing",
+        r"Required shape for input (?P<name>\S+) is missing"
+        r"|Dynamic dimensions required for input:? (?P<other>[^,\s]+).*but no shapes were provided\.?$"
+        r"|network has dynamic or shape inputs, but no optimization profile has been defined",
+        "the model has dynamic shapes, and none are stated",
+        "state --min-shapes, --opt-shapes and --max-shapes (input:1x3x224x224)",
+    ),
+    _known(
+        "shapes_range",
+        r"(?:Static dimension mismatch|does not satisfy any optimization profiles|dimension[s]? .*out of range"
+        r"|Supplied binding dimension .* for bindings).*?(?:input (?P<name>[^.\s]+))?",
+        "a stated shape is outside of what the engine was built for",
+        "choose --shapes between --min-shapes and --max-shapes of the build",
+    ),
+    _known(
+        "out_of_memory",
+        r"OutOfMemory|\(out of memory\)|could not be allocated|cudaErrorMemoryAllocation|std::bad_alloc"
+        r"|NvMapMemAllocInternalTagged: .* error 12",
+        "memory ran out",
+        "see what else runs (nvidia-smi; on a Jetson: stop the desktop), lower --workspace, choose smaller shapes",
+    ),
+    _known(
+        "no_implementation",
+        r"Could not find any implementation for node (?P<node>.+?)\.\)?(?: |$)",
+        "TensorRT has no kernel for {node}",
+        "allow more memory (--workspace), another precision for the layer, or a newer TensorRT",
+    ),
+    _known(
+        "uncaught",
+        r"Uncaught exception detected: (?P<what>.+)",
+        "trtexec itself failed: {what}",
+        "the log says after what",
+    ),
+)
+
+_LOW_MEMORY = re.compile(
+    r"Device memory is insufficient to use tactic|insuff?icient memory on requested size", re.I
+)
+_GRAPH_IGNORED = re.compile(
+    r"--useCudaGraph flag has been ignored|CUDA graph capture on the stream has failed"
+)
+_OTHER_DEVICE = re.compile(r"engine plan file across different models of devices")
+
+
+def recognise(lines: Iterable[str]) -> Recognised | None:
+    """The first known failure, by the order of `FAILURES`, in lines of an output."""
+    texts = list(lines)
+    for failure in FAILURES:
+        for text in texts:
+            if match := failure.pattern.search(text):
+                return Recognised(failure.key, _sentence(failure, match), failure.remedy, text)
+    return None
+
+
+def _sentence(failure: Failure, match: re.Match[str]) -> str:
+    groups = {key: value or "" for key, value in match.groupdict().items()}
+    if "expected" in groups:
+        groups = {key: value or "not stated" for key, value in groups.items()}
+    groups["plugin_named"] = f": {groups['plugin']}" if groups.get("plugin") else ""
+    return failure.sentence.format(**groups)
+
+
+def remarks(warnings: Iterable[str]) -> list[str]:
+    """What a person should know of a run that passed."""
+    texts = list(warnings)
+    found = []
+    if any(_GRAPH_IGNORED.search(text) for text in texts):
+        found.append(
+            "trtexec could not capture a CUDA graph and measured without: enqueue time is part of the latency"
+        )
+    if any(_LOW_MEMORY.search(text) for text in texts):
+        found.append(
+            "tactics were skipped for want of memory: the engine may be slower than on an idle device"
+        )
+    if any(_OTHER_DEVICE.search(text) for text in texts):
+        found.append("the engine was built on another model of device, or in another power mode")
+    return found

@@ -1,0 +1,163 @@
+"""`.capture.json`: how a set came about. Written after every run, so that a killed capture can be resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from trex_tui._version import __version__
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.artifacts import files_below
+from trex_tui.capture.clocks import ClockLock
+from trex_tui.capture.judge import Verdict
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
+from trex_tui.capture.run import Outcome
+
+SCHEMA = "trex-tui/capture/1"
+_PLACES = frozenset(("--onnx", "--saveEngine"))
+_CHUNK = 1 << 20
+
+
+def sha256_of(path: Path) -> str:
+    """Hex digest of a file.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def file_entry(path: Path) -> dict[str, Any]:
+    """Size and digest of a file.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+
+
+def build_key(argv: Sequence[str]) -> list[str]:
+    """What decides about the engine that a build makes: its arguments without the places of files."""
+    return [one for one in argv[1:] if flag_of(one) not in _PLACES]
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The document, while it grows.
+
+    Attributes:
+        status: `running`, `complete`, `failed` or `interrupted`.
+        model: Path as typed, size and digest of the ONNX, or of the engine of a profile-only capture.
+        engine: The same of the engine.
+        runs: One entry per run of trtexec, failed ones included.
+        clocks: What became of the wish for locked clocks; None without one.
+        remarks: What to know about the numbers, in sentences.
+    """
+
+    name: str
+    directory: Path
+    options: CaptureOptions
+    trtexec: Trtexec
+    status: str = "running"
+    started: datetime | None = None
+    ended: datetime | None = None
+    model: dict[str, Any] = field(default_factory=dict)
+    engine: dict[str, Any] = field(default_factory=dict)
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] | None = None
+    clocks: ClockLock | None = None
+    remarks: list[str] = field(default_factory=list)
+
+    def add_run(self, run: RunPlan, outcome: Outcome, verdict: Verdict, log: Path) -> None:
+        """Note a run that has ended."""
+        self.runs.append(
+            {
+                "role": run.role,
+                "number": run.number,
+                "command": list(run.argv),
+                "build_key": build_key(run.argv) if run.role == BUILD else None,
+                "log": str(log.relative_to(self.directory)),
+                "started": _stamp(outcome.started),
+                "ended": _stamp(outcome.ended),
+                "wall_s": round(outcome.wall_s, 3),
+                "exit_code": outcome.exit_code,
+                "signal": outcome.signal,
+                "children_ended": outcome.children,
+                "passed": verdict.passed,
+                "failure": verdict.key or None,
+                "message": str(verdict) or None,
+                "remarks": list(verdict.remarks),
+            }
+        )
+
+    def document(self, files: Mapping[str, Any]) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "schema": SCHEMA,
+            "trex_tui": __version__,
+            "name": self.name,
+            "status": self.status,
+            "started": _stamp(self.started),
+            "ended": _stamp(self.ended),
+            "trtexec": {
+                "path": str(self.trtexec.path),
+                "found_by": self.trtexec.found_by,
+                "version": self.trtexec.version,
+                "build": self.trtexec.build,
+            },
+            "model": self.model,
+            "engine": self.engine,
+            "work_directory": str(self.directory),
+            "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
+            "runs": self.runs,
+            "remarks": self.remarks,
+            "clocks": None if self.clocks is None else self.clocks.document(),
+            "host": {"before": self.before, "after": self.after},
+            "files": files,
+        }
+
+    def write(self, names: Names) -> None:
+        """Write it into the set, with a digest of every other file there.
+
+        Raises:
+            OSError: A file cannot be read, or the manifest not be written.
+        """
+        files = {}
+        if self.status != "running":  # hashing gigabytes once is enough
+            files = {
+                str(path.relative_to(names.directory)): file_entry(path)
+                for path in files_below(names.directory)
+                if path != names.manifest
+            }
+        text = json.dumps(self.document(files), indent=2, allow_nan=False)
+        temporary = names.manifest.with_name(f".{names.manifest.name}.tmp")
+        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.replace(names.manifest)
+
+
+def _stamp(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="milliseconds")
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """A manifest of ours, or None if there is none that can be read."""
+    try:
+        root = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(root, dict) or root.get("schema") != SCHEMA:
+        return None
+    sections = ("trtexec", "model", "engine", "host")
+    return root if all(isinstance(root.get(one), dict) for one in sections) else None

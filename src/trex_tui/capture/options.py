@@ -1,0 +1,126 @@
+"""What a person asks of a capture, before anything is known about the trtexec that will run it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex_tui.errors import TrexError
+
+_MODEL_ENDING = re.compile(r"\.onnx$", re.IGNORECASE)
+_ENGINE_ENDING = re.compile(r"(?:\.onnx)?\.(?:engine|plan|trt)$", re.IGNORECASE)
+_LONGEST_NAME = 200
+"""Bytes; a file system takes 255, and the longest ending of ours has 24."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureOptions:
+    """The options of `trex-tui capture` that decide what trtexec is told; paths as typed.
+
+    Attributes:
+        onnx, engine: One of the two: the model to build, or the engine to profile.
+        precisions: Of `fp16`, `bf16`, `int8`, `fp8`, `int4`.
+        shapes, min_shapes, opt_shapes, max_shapes: trtexec's own text: `x:1x3x224x224,y:1x8`.
+        profile_index: Which optimization profile to measure.
+        workspace_mib: Limit of the builder's scratch memory.
+        plugins: Libraries to load.
+        warmup_ms, duration_s, iterations, avg_runs, percentile, inf_streams: Of the measurement; None is trtexec's
+            default.
+        cuda_graph: None is with a graph, except on a DLA.
+        data_transfers: Measure the copies as well.
+        repeat: How many profile runs.
+        passthrough: What stood behind `--`.
+    """
+
+    onnx: str | None = None
+    engine: str | None = None
+    precisions: tuple[str, ...] = ()
+    best: bool = False
+    strongly_typed: bool = False
+    no_tf32: bool = False
+    calib: str | None = None
+    sparsity: str | None = None
+    shapes: str | None = None
+    min_shapes: str | None = None
+    opt_shapes: str | None = None
+    max_shapes: str | None = None
+    profile_index: int | None = None
+    load_inputs: str | None = None
+    dla: int | None = None
+    allow_gpu_fallback: bool = False
+    device: int | None = None
+    workspace_mib: int | None = None
+    timing_cache: str | None = None
+    plugins: tuple[str, ...] = ()
+    optimization_level: int | None = None
+    version_compatible: bool = False
+    hardware_compatibility: str | None = None
+    warmup_ms: int | None = None
+    duration_s: int | None = None
+    iterations: int | None = None
+    avg_runs: int | None = None
+    percentile: str | None = None
+    inf_streams: int | None = None
+    cuda_graph: bool | None = None
+    data_transfers: bool = False
+    repeat: int = 1
+    passthrough: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> str:
+        """The file that is captured."""
+        return self.onnx or self.engine or ""
+
+    @property
+    def builds(self) -> bool:
+        """Whether an engine is built, not only profiled."""
+        return self.onnx is not None
+
+
+def default_name(options: CaptureOptions) -> str:
+    """The model's file name without its ending: `resnet` for `models/resnet.onnx`."""
+    name = Path(options.model).name
+    return (_MODEL_ENDING if options.builds else _ENGINE_ENDING).sub("", name)
+
+
+def checked_name(name: str) -> str:
+    """The name, if files can be called so.
+
+    Raises:
+        TrexError: They cannot.
+    """
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise TrexError(f"--name {name!r}: not the name of a file")
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        raise TrexError(f"--name: longer than {_LONGEST_NAME} bytes; choose a shorter one")
+    return name
+
+
+def checked_inputs(options: CaptureOptions) -> None:
+    """See that the model and all files named beside it are there, before anything runs.
+
+    Raises:
+        TrexError: One is not, or cannot be read.
+    """
+    if (options.onnx is None) == (options.engine is None):
+        raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
+    named = [
+        ("--onnx", options.onnx),
+        ("--engine", options.engine),
+        ("--calib", options.calib),
+        *(("--plugin", plugin) for plugin in options.plugins if "/" in plugin),
+    ]
+    for option, text in named:
+        if text is None:
+            continue
+        path = Path(text)
+        try:
+            if not path.is_file():
+                what = "is no file" if path.exists() else "does not exist"
+                raise TrexError(f"{option}: {path} {what}")
+            if not os.access(path, os.R_OK):
+                raise TrexError(f"{option}: {path} may not be read")
+        except (OSError, ValueError) as error:
+            raise TrexError(f"{option}: {path!s}: {error}") from None

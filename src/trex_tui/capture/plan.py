@@ -1,0 +1,259 @@
+"""From options to the exact commands, for the trtexec at hand.
+
+Two runs: one builds the engine and infers nothing, one loads it and measures. Arguments are lists; nothing passes through a
+shell. What the versions need differently: TensorRT 8.2 limits the workspace with another option, up to 8.5 a build ends with
+`--buildOnly`, and from 11 on CUDA graph, spin wait, no transfers and a separate profile run are defaults that have opposites.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.flags import flag_table
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.errors import TrexError
+
+BUILD, PROFILE = "build", "profile"
+
+_OURS = frozenset(
+    (
+        *("--onnx", "--model", "--deploy", "--uff", "--loadEngine", "--saveEngine"),
+        *("--exportTimes", "--exportProfile", "--exportLayerInfo", "--profilingVerbosity"),
+        *("--skipInference", "--buildOnly", "--getPlanVersionOnly", "--help", "--helpBuildRoute", "--dryRun"),
+    )
+)
+"""What capture decides itself; behind `--` it would only break the set."""
+_REPEATABLE = frozenset(
+    ("--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile")
+)
+_TYPED_MODEL = (
+    "TensorRT 11 takes precision from the model alone (cast it with ModelOpt AutoCast, quantize with Q/DQ)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run of trtexec.
+
+    Attributes:
+        role: `build` or `profile`.
+        number: Which of several profile runs, from 1.
+        argv: The command, program first.
+        log: Where the whole output goes.
+        engine: The engine that is written, or loaded.
+        exports: Kind (`graph`, `profile`, `timing`) -> the file that trtexec is to write.
+    """
+
+    role: str
+    number: int
+    argv: tuple[str, ...]
+    log: Path
+    engine: Path
+    exports: tuple[tuple[str, Path], ...] = ()
+
+    @property
+    def uses_graph(self) -> bool:
+        """Whether the run asks for a CUDA graph; for TensorRT 11 see `without_graph`."""
+        return "--useCudaGraph" in self.argv
+
+    def without_graph(self, trtexec: Trtexec) -> RunPlan | None:
+        """The same run without CUDA graph; None if it has none already, or was told to have one behind `--`."""
+        if trtexec.measures_by_default:
+            if "--noCudaGraph" in self.argv or any(one.startswith("--useDLACore") for one in self.argv):
+                return None
+            return replace(self, argv=(*self.argv, "--noCudaGraph"))
+        if not self.uses_graph:
+            return None
+        return replace(self, argv=tuple(one for one in self.argv if one != "--useCudaGraph"))
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The files of a set called `name` in `directory`."""
+
+    directory: Path
+    name: str
+
+    def file(self, ending: str, number: int = 1) -> Path:
+        """`<name>.<ending>`; of the second and later profile runs in a directory of their own."""
+        folder = self.directory if number == 1 else self.directory / f"{self.name}.repeat-{number}"
+        return folder / f"{self.name}.{ending}"
+
+    @property
+    def engine(self) -> Path:
+        """The plan."""
+        return self.file("engine")
+
+    @property
+    def manifest(self) -> Path:
+        """What `manifest.py` writes."""
+        return self.file("capture.json")
+
+
+class _Arguments:
+    """Collects the arguments of a run; what trtexec does not know is refused, all of it at once."""
+
+    def __init__(self, trtexec: Trtexec, refused: list[str]) -> None:
+        self.trtexec = trtexec
+        self.refused = refused
+        self.items: list[str] = []
+
+    def add(self, flag: str, value: object = None, *, asked: str = "") -> None:
+        """Add an option; `asked` is what a person typed to get it."""
+        if not self.trtexec.knows(flag):
+            refusal = _refusal(flag, asked or flag, self.trtexec)
+            if refusal not in self.refused:
+                self.refused.append(refusal)
+            return
+        self.items.append(flag if value is None else f"{flag}={value}")
+
+    def given(self, flag: str, value: object, asked: str) -> None:
+        """Add an option with a value, if there is one."""
+        if value is not None:
+            self.add(flag, value, asked=asked)
+
+    def wanted(self, flag: str, asked_for: bool, asked: str) -> None:
+        """Add an option without a value, if it was asked for."""
+        if asked_for:
+            self.add(flag, asked=asked)
+
+
+def plan(options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
+    """The runs, in order; files in `names.directory`.
+
+    Raises:
+        TrexError: An option that this trtexec does not know; the message says which version has it.
+    """
+    refused: list[str] = []
+    runs: list[RunPlan] = []
+    engine = names.engine if options.builds else Path(options.engine or "")
+    _check_passthrough(options, trtexec, refused)
+    if options.builds:
+        arguments = _build_arguments(options, trtexec, names, refused)
+        runs.append(_run(BUILD, 1, arguments, names, engine))
+    for number in range(1, options.repeat + 1):
+        arguments = _profile_arguments(options, trtexec, names, refused, number)
+        runs.append(_run(PROFILE, number, arguments, names, engine))
+    if refused:
+        raise TrexError("; ".join(refused))
+    return tuple(runs)
+
+
+def _run(role: str, number: int, arguments: list[str], names: Names, engine: Path) -> RunPlan:
+    exports: tuple[tuple[str, Path], ...] = ()
+    if role == PROFILE:
+        exports = tuple((kind, names.file(f"{kind}.json", number)) for kind in ("graph", "profile", "timing"))
+    log = names.file(f"engine.{role}.log", number)
+    return RunPlan(role, number, tuple(arguments), log, engine, exports)
+
+
+def _build_arguments(
+    options: CaptureOptions, trtexec: Trtexec, names: Names, refused: list[str]
+) -> list[str]:
+    found = _Arguments(trtexec, refused)
+    found.add("--onnx", options.onnx)
+    found.add("--saveEngine", names.engine)
+    found.add("--verbose")
+    found.add("--profilingVerbosity", "detailed")
+    found.add("--skipInference" if trtexec.knows("--skipInference") else "--buildOnly")
+    for precision in options.precisions:
+        found.add(f"--{precision}")
+    found.wanted("--best", options.best, "--best")
+    found.wanted(
+        "--stronglyTyped", options.strongly_typed and not trtexec.is_strongly_typed_only, "--strongly-typed"
+    )
+    found.wanted("--noTF32", options.no_tf32, "--no-tf32")
+    found.given("--calib", options.calib, "--calib")
+    found.given("--sparsity", options.sparsity, "--sparsity")
+    shaped = options.min_shapes or options.opt_shapes or options.max_shapes
+    found.given("--minShapes", options.min_shapes, "--min-shapes")
+    found.given("--optShapes", options.opt_shapes, "--opt-shapes")
+    found.given("--maxShapes", options.max_shapes, "--max-shapes")
+    found.given("--shapes", None if shaped else options.shapes, "--shapes")
+    if options.workspace_mib is not None:
+        if trtexec.knows("--memPoolSize"):
+            # Without a unit: 10.1 and later would read `MiB` as bytes.
+            found.add("--memPoolSize", f"workspace:{options.workspace_mib}")
+        else:
+            found.add("--workspace", options.workspace_mib)
+    found.given("--timingCacheFile", options.timing_cache, "--timing-cache")
+    found.given("--builderOptimizationLevel", options.optimization_level, "--optimization-level")
+    found.given("--hardwareCompatibilityLevel", options.hardware_compatibility, "--hardware-compatibility")
+    _add_common(options, found)
+    return _with_passthrough(options, found)
+
+
+def _profile_arguments(
+    options: CaptureOptions, trtexec: Trtexec, names: Names, refused: list[str], number: int
+) -> list[str]:
+    found = _Arguments(trtexec, refused)
+    found.add("--loadEngine", names.engine if options.builds else options.engine)
+    found.add("--verbose")
+    # An engine with dynamic shapes and none stated would be measured at the smallest.
+    found.given("--shapes", options.shapes or options.opt_shapes, "--shapes")
+    found.given("--useProfile", options.profile_index, "--profile-index")
+    found.given("--loadInputs", options.load_inputs, "--load-inputs")
+    found.given("--warmUp", options.warmup_ms, "--warmup")
+    found.given("--duration", options.duration_s, "--duration")
+    found.given("--iterations", options.iterations, "--iterations")
+    found.given("--avgRuns", options.avg_runs, "--avg-runs")
+    found.given("--percentile", options.percentile, "--percentile")
+    streams = "--infStreams" if trtexec.knows("--infStreams") else "--streams"
+    found.given(streams, options.inf_streams, "--inf-streams")
+    graph = options.dla is None if options.cuda_graph is None else options.cuda_graph
+    if trtexec.measures_by_default:
+        found.wanted("--noCudaGraph", not graph and options.dla is None, "--no-cuda-graph")
+        found.wanted("--includeDataTransfers", options.data_transfers, "--data-transfers")
+    else:
+        found.wanted("--useCudaGraph", graph, "--cuda-graph")
+        found.wanted("--noDataTransfers", not options.data_transfers, "")
+        found.add("--useSpinWait")
+        found.add("--separateProfileRun")
+    found.add("--dumpProfile")
+    for option, kind in (("LayerInfo", "graph"), ("Times", "timing"), ("Profile", "profile")):
+        found.add(f"--export{option}", names.file(f"{kind}.json", number))
+    _add_common(options, found)
+    return _with_passthrough(options, found)
+
+
+def _add_common(options: CaptureOptions, found: _Arguments) -> None:
+    """What both runs are told: where to run, and what it takes to load the engine."""
+    found.given("--device", options.device, "--device")
+    found.given("--useDLACore", options.dla, "--dla")
+    found.wanted("--allowGPUFallback", options.allow_gpu_fallback, "--allow-gpu-fallback")
+    found.wanted("--versionCompatible", options.version_compatible, "--version-compatible")
+    flag = "--staticPlugins" if found.trtexec.knows("--staticPlugins") else "--plugins"
+    for plugin in options.plugins:
+        found.add(flag, plugin, asked="--plugin")
+
+
+def _with_passthrough(options: CaptureOptions, found: _Arguments) -> list[str]:
+    """The command: trtexec refuses an option that is there twice, so what a person wrote replaces what we would."""
+    written = {flag_of(one) for one in options.passthrough} - _REPEATABLE
+    ours = [one for one in found.items if flag_of(one) not in written]
+    return [str(found.trtexec.path), *ours, *options.passthrough]
+
+
+def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[str]) -> None:
+    for argument in options.passthrough:
+        flag = flag_of(argument)
+        if flag in _OURS:
+            refused.append(f"{flag} behind --: capture sets it itself")
+        elif flag_table().is_listed(flag) and not trtexec.knows(flag):
+            refused.append(_refusal(flag, flag, trtexec))
+
+
+def flag_of(argument: str) -> str:
+    """`--shapes=x:1` → `--shapes`."""
+    return argument.split("=", 1)[0]
+
+
+def _refusal(flag: str, asked: str, trtexec: Trtexec) -> str:
+    where = flag_table().where(flag)
+    what = asked if asked == flag else f"{asked} (trtexec's {flag})"
+    known = f"TensorRT {where} has it" if where else "no known release has it"
+    message = f"{what}: not in trtexec of TensorRT {trtexec.version} ({trtexec.path}); {known}"
+    weak = flag in ("--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--calib")
+    return f"{message}. {_TYPED_MODEL}" if weak and trtexec.is_strongly_typed_only else message

@@ -1,0 +1,324 @@
+"""A capture from start to end: plan, run, judge, file; and what a person sees meanwhile, through `View`."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Protocol
+
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.clocks import ClockLock, locked_clocks
+from trex_tui.capture.host import changes, probe_host
+from trex_tui.capture.judge import Verdict, judge
+from trex_tui.capture.manifest import Manifest, file_entry, read_manifest
+from trex_tui.capture.metadata import write_metadata
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
+from trex_tui.capture.resume import build_of, find_reusable, read_model
+from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop, run
+from trex_tui.capture.watch import Watcher
+from trex_tui.errors import TrexError
+
+
+class View(Protocol):
+    """Who watches. Called from the thread that captures; must not raise."""
+
+    def begin(self, run: RunPlan, place: int, total: int) -> None:
+        """A run starts: `place` of `total`, from 1."""
+
+    def progress(self, seen: Watcher, elapsed_s: float, rss_bytes: int | None) -> None:
+        """Several times a second; `rss_bytes` is the memory of the process."""
+
+    def end(self, outcome: Outcome, verdict: Verdict) -> None:
+        """A run has ended."""
+
+    def note(self, text: str) -> None:
+        """Something to know, one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A capture to do.
+
+    Attributes:
+        outdir, name: Where the set is to lie, and what it is called.
+        force: Replace a set that lies there.
+        resume: Take the engine of an earlier capture, if it fits.
+        timeout_s: Longest duration of one run of trtexec.
+        with_ids: Note host name, UUIDs and serial numbers.
+        lock_clocks: `max` or MHz; None leaves the clocks alone.
+        grace_s: Between SIGTERM and SIGKILL.
+    """
+
+    options: CaptureOptions
+    outdir: Path
+    name: str
+    force: bool = False
+    resume: bool = False
+    timeout_s: float | None = None
+    with_ids: bool = False
+    lock_clocks: str | None = None
+    grace_s: float = GRACE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a capture ended.
+
+    Attributes:
+        passed: Whether there is a set.
+        interrupted: Whether a person ended it.
+        directory: The set; of a failed capture what is left of it, None if nothing.
+        verdict: On the run that failed; None if all passed.
+        run: The run that failed.
+        last: The last lines of its output.
+        log: Its log.
+        remarks: What to know of the numbers.
+    """
+
+    passed: bool
+    interrupted: bool
+    directory: Path | None
+    verdict: Verdict | None = None
+    run: RunPlan | None = None
+    last: tuple[str, ...] = ()
+    log: Path | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def workspace_of(request: Request) -> Workspace:
+    """Where the capture will work.
+
+    Raises:
+        TrexError: A set lies in the target, and must not be replaced.
+    """
+    options = request.options
+    workspace = Workspace(
+        request.outdir, request.name, None if options.builds else Path(options.engine or "")
+    )
+    there = workspace.existing()
+    if there and not request.force:
+        raise TrexError(
+            f"{there[0].parent} has a set called {request.name} ({there[0].name}); replace it with --force, or choose "
+            "another --outdir or --name"
+        )
+    return workspace
+
+
+def capture(request: Request, trtexec: Trtexec, stop: Stop, view: View) -> Result:
+    """Do it.
+
+    Raises:
+        TrexError: It cannot begin, or the set cannot be moved into place.
+    """
+    workspace = workspace_of(request)
+    plan(request.options, trtexec, workspace.names)  # refuses before anything is made
+    try:
+        with workspace:
+            try:
+                return _Capture(request, trtexec, stop, view, workspace).do()
+            except (TrexError, OSError):
+                with contextlib.suppress(OSError):
+                    workspace.keep_failed()
+                raise
+    except OSError as error:
+        place = error.filename if isinstance(error.filename, (str, bytes)) else workspace.path
+        raise TrexError(f"{place!s}: {error.strerror or error}") from error
+
+
+class _Capture:
+    def __init__(
+        self, request: Request, trtexec: Trtexec, stop: Stop, view: View, workspace: Workspace
+    ) -> None:
+        self.request = request
+        self.trtexec = trtexec
+        self.stop = stop
+        self.view = view
+        self.workspace = workspace
+        self.names = workspace.names
+        self.runs = plan(request.options, trtexec, self.names)
+        self.manifest = Manifest(request.name, workspace.path, request.options, trtexec)
+        self.without_graph = False
+
+    def do(self) -> Result:
+        manifest = self.manifest
+        manifest.started = datetime.now(timezone.utc)
+        self.view.note(f"trtexec of TensorRT {self.trtexec.version}: {self.trtexec.path}")
+        manifest.before = probe_host(with_ids=self.request.with_ids).document()
+        manifest.model = read_model(Path(self.request.options.model))
+        if not self.request.options.builds:
+            manifest.engine = dict(manifest.model)
+            self._inherit_build()
+        options = self.request.options
+        with locked_clocks(self.request.lock_clocks, options.device, manifest.before) as (lock, said):
+            for text in said:
+                self.view.note(text)
+            manifest.remarks.extend(said if lock is not None and not lock.locked else ())
+            failure = self._all_runs(lock)
+        if failure is not None:
+            return replace(failure, remarks=(*failure.remarks, *said[1:]))
+        return self._complete(said[1:])
+
+    def _all_runs(self, lock: ClockLock | None) -> Result | None:
+        """Every run in order, up to the first that fails; None if all passed."""
+        self.manifest.clocks = lock
+        runs = list(self.runs)
+        if self._resumed(runs[0]):
+            runs.pop(0)
+        for place, one in enumerate(runs, start=1):
+            failure = self._one(one, place, len(runs))
+            if failure is not None:
+                return failure
+        self.manifest.after = probe_host(with_ids=self.request.with_ids).document()
+        return None
+
+    def _complete(self, said: list[str]) -> Result:
+        """All runs have passed: file the set."""
+        manifest = self.manifest
+        manifest.status, manifest.ended = "complete", datetime.now(timezone.utc)
+        manifest.remarks.extend(changes(manifest.before, manifest.after or {}))
+        manifest.remarks.extend(said)
+        remarks = list(dict.fromkeys(manifest.remarks))
+        manifest.remarks = remarks
+        manifest.write(self.names)
+        self.workspace.commit()
+        return Result(True, False, self.request.outdir, remarks=tuple(remarks))
+
+    def _inherit_build(self) -> None:
+        """Measured again, an engine keeps what the manifest beside it tells of its build."""
+        target = Names(self.request.outdir, self.request.name)
+        old = read_manifest(target.manifest) if self.workspace.keeps_build else None
+        if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
+            self.manifest.model = old["model"]
+            if build := build_of(old):
+                self.manifest.runs.append({**build, "reused": True})
+
+    def _resumed(self, first: RunPlan) -> bool:
+        """Take over an engine, if that is wanted and one fits; the work directory is clear afterwards."""
+        reusable = None
+        if self.request.resume and first.role == BUILD:
+            gpus = self.manifest.before.get("gpus") or []
+            reusable, reasons = find_reusable(self.workspace, first, self.trtexec, self.manifest.model, gpus)
+            for reason in reasons:
+                self.view.note(f"not resumed from {reason}")
+        if reusable is None:
+            self.workspace.clear()
+            return False
+        inside = reusable.names.directory == self.workspace.path
+        self.workspace.clear(reusable.kept_names() if inside else frozenset())
+        reusable.take(self.names)
+        self.manifest.engine = dict(reusable.engine)
+        self.manifest.runs.append({**reusable.run, "reused": True})
+        self.view.note(f"the engine of {reusable.names.directory} fits: not built again")
+        self.manifest.write(self.names)
+        return True
+
+    def _one(self, planned: RunPlan, place: int, total: int) -> Result | None:
+        """One run, twice if its CUDA graph could not be captured; None if it passed."""
+        one = planned
+        if self.without_graph:
+            one = planned.without_graph(self.trtexec) or planned
+        verdict, seen = self._run(one, place, total)
+        again = one.without_graph(self.trtexec) if verdict.key == "cuda_graph" else None
+        if again is not None and not self.stop.times:
+            self.without_graph = True
+            self._keep_attempt(one)
+            remark = "the engine cannot be captured in a CUDA graph: measured without, enqueue time is part of the latency"
+            self.view.note(f"{verdict.sentence}; once more without")
+            self.manifest.remarks.append(remark)
+            one = again
+            verdict, seen = self._run(one, place, total)
+        self.manifest.remarks.extend(verdict.remarks)
+        if not verdict.passed:
+            return self._give_up(one, verdict, seen)
+        write_metadata(one.log, one.role, self.names.file(f"{one.role}.metadata.json", one.number))
+        if one.role == BUILD:
+            self.manifest.engine = {"path": one.engine.name, **file_entry(one.engine)}
+        self.manifest.write(self.names)
+        if self.stop.times and place < total:
+            return self._give_up(one, Verdict(False, "interrupted", "interrupted"), seen)
+        return None
+
+    def _keep_attempt(self, one: RunPlan) -> None:
+        """The log of a failed attempt: where readers of sets do not look, and people are told."""
+        kept = self.names.directory / f".{self.names.name}.attempts"
+        kept.mkdir(exist_ok=True)
+        target = kept / f"{one.number}.{one.log.name}"
+        one.log.rename(target)
+        self.manifest.runs[-1]["log"] = str(target.relative_to(self.names.directory))
+        for _, path in one.exports:
+            path.unlink(missing_ok=True)
+
+    def _run(self, one: RunPlan, place: int, total: int) -> tuple[Verdict, Watcher]:
+        one.log.parent.mkdir(exist_ok=True)
+        self.view.begin(one, place, total)
+        seen, began = Watcher(), time.monotonic()
+
+        def tick(pid: int) -> None:
+            self.view.progress(seen, time.monotonic() - began, _rss_bytes(pid))
+
+        outcome = run(
+            one.argv,
+            one.log,
+            self.stop,
+            seen.feed,
+            tick,
+            timeout_s=self.request.timeout_s,
+            grace_s=self.request.grace_s,
+        )
+        seen.close()
+        self.view.progress(seen, outcome.wall_s, None)
+        verdict = judge(one, outcome, seen, self.trtexec)
+        if outcome.children:
+            remark = f"trtexec left {outcome.children} processes behind; they were ended"
+            verdict = replace(verdict, remarks=(*verdict.remarks, remark))
+        self.manifest.add_run(one, outcome, verdict, one.log)
+        self.view.end(outcome, verdict)
+        return verdict, seen
+
+    def _give_up(self, one: RunPlan, verdict: Verdict, seen: Watcher) -> Result:
+        interrupted = verdict.key == INTERRUPTED
+        manifest = self.manifest
+        manifest.status = "interrupted" if interrupted else "failed"
+        manifest.ended = datetime.now(timezone.utc)
+        if not interrupted:  # somebody waits for the prompt
+            manifest.after = probe_host(with_ids=self.request.with_ids).document()
+        manifest.write(self.names)
+        log = one.log.relative_to(self.names.directory)
+        left = self.workspace.keep_failed()
+        return Result(
+            False,
+            interrupted,
+            left,
+            verdict,
+            one,
+            tuple(seen.last),
+            None if left is None else left / log,
+            tuple(manifest.remarks),
+        )
+
+
+def _rss_bytes(pid: int) -> int | None:
+    """Resident memory of a process, out of /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+        return int(fields[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def commands(request: Request, trtexec: Trtexec) -> tuple[RunPlan, ...]:
+    """What would be run, for `--dry-run`; nothing is made.
+
+    Raises:
+        TrexError: An option that this trtexec does not know.
+    """
+    options = request.options
+    workspace = Workspace(
+        request.outdir, request.name, None if options.builds else Path(options.engine or "")
+    )
+    return plan(options, trtexec, workspace.names)

@@ -1,0 +1,418 @@
+"""`trex-tui capture` from the outside: exit codes, streams, hostile names, Ctrl-C, the live view."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_trtexec import VERSIONS, calls
+from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
+from trex_tui.artifacts import find
+from trex_tui.capture.judge import Verdict
+from trex_tui.capture.plan import RunPlan
+from trex_tui.capture.run import Outcome
+from trex_tui.capture.watch import Watcher
+from trex_tui.cli import main
+from trex_tui.commands import capture_view
+from trex_tui.commands.capture_view import CaptureView, LiveView, clock, make_view
+
+HOSTILE = [
+    b"a b;$(touch x)'\".onnx",
+    b"-rf.onnx",
+    b"--fp16=1.onnx",
+    b"new\nline\x1b[31m.onnx",
+    b"caf\xe9 \xff.onnx",
+    "名前%s{0}[red].onnx".encode(),
+    b"*?.onnx",
+]
+
+
+@pytest.fixture
+def here(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """The current directory is the test's, and trtexec of 10.4 is found."""
+    monkeypatch.chdir(bench.place)
+    monkeypatch.setenv("TRTEXEC", str(bench.programs("10.4.0").path))
+    return bench
+
+
+def capture(*arguments: str) -> int:
+    return main(["capture", *arguments])
+
+
+def entries(directory: bytes) -> set[bytes]:
+    """Names as bytes, as the file system has them."""
+    return set(os.listdir(directory))  # noqa: PTH208 - pathlib has no bytes
+
+
+class TestCommand:
+    @pytest.mark.parametrize("version", VERSIONS)
+    def test_every_release(self, here: Bench, capsys: pytest.CaptureFixture[str], version: str) -> None:
+        assert capture("--onnx", "net.onnx", "--trtexec", str(here.programs(version).path)) == 0
+        out, err = capsys.readouterr()
+        assert out == "results/net\n"
+        assert "\x1b" not in err
+        assert f"trtexec of TensorRT {version}" in err
+        assert "[1/2] build: 0:0" in err
+        assert "[2/2] profile: 0:0" in err
+        assert here.names() == COMPLETE
+        assert main(["summary", out.strip()]) == 0
+
+    def test_what_stands_behind_the_dashes(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        record = here.place / "calls"
+        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
+        rest = ["--avgTiming=16", "--tacticSources=-CUDNN,+CUBLAS", "--maxTactics=3"]
+        assert capture("--onnx", "net.onnx", "--warmup", "7", "--", *rest) == 0
+        assert [one[-3:] for one in calls(record)] == [rest, rest]
+
+    @pytest.mark.usefixtures("here")
+    def test_failure(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "unsupported_op")
+        assert capture("--onnx", "net.onnx") == 3
+        out, err = capsys.readouterr()
+        assert out == ""
+        last = err.splitlines()
+        assert last[-1].startswith("trex-tui: error: build run failed: the parser does not take node 12")
+        assert last[-2] == "trex-tui: the whole log: results/net/net.failed/net.engine.build.log"
+        assert any("Engine set up failed" in line for line in last)
+
+    def test_a_flag_of_another_version(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        program = str(here.programs("11.1.0").path)
+        assert capture("--onnx", "net.onnx", "--fp16", "--trtexec", program) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1
+        assert "8.0.1 to 10.16" in err
+        assert not here.outdir.exists()
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            [],
+            ["--onnx", "a", "--engine", "b"],
+            ["--onnx", "net.onnx", "--repeat", "0"],
+            ["--onnx", "net.onnx", "--timeout", "soon"],
+            ["--onnx", "net.onnx", "--device", "-1"],
+            ["--onnx", "net.onnx", "--sparsity", "some"],
+        ],
+    )
+    @pytest.mark.usefixtures("here")
+    def test_bad_usage(self, arguments: list[str]) -> None:
+        with pytest.raises(SystemExit) as stop:
+            capture(*arguments)
+        assert stop.value.code == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "part"),
+        [
+            (["--onnx", "absent.onnx"], "absent.onnx does not exist"),
+            (["--onnx", "."], "is no file"),
+            (["--onnx", "net.onnx", "--trtexec", "/absent"], "there is no /absent"),
+            (["--onnx", "net.onnx", "--name", "a/b"], "--name"),
+            (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it itself"),
+        ],
+    )
+    def test_bad_input(
+        self, here: Bench, capsys: pytest.CaptureFixture[str], arguments: list[str], part: str
+    ) -> None:
+        assert capture(*arguments) == 2
+        out, err = capsys.readouterr()
+        assert (out, err.count("\n")) == ("", 1)
+        assert part in err
+        assert not here.outdir.exists()
+
+    @pytest.mark.usefixtures("here")
+    def test_a_set_is_there(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert capture("--onnx", "net.onnx") == 0
+        assert capture("--onnx", "net.onnx") == 2
+        assert "--force" in capsys.readouterr().err
+        assert capture("--onnx", "net.onnx", "--force", "--resume") == 0
+        assert "not built again" in capsys.readouterr().err
+
+    def test_options_arrive(self, here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+        """Each option of the command changes what would be run."""
+        (here.place / "c").write_bytes(b"x")
+        options = [
+            *("--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--strongly-typed", "--no-tf32"),
+            *("--calib=c", "--sparsity=force", "--shapes=x:1", "--min-shapes=x:1", "--opt-shapes=x:2"),
+            *(
+                "--max-shapes=x:3",
+                "--profile-index=1",
+                "--load-inputs=x:c",
+                "--dla=0",
+                "--allow-gpu-fallback",
+            ),
+            *("--device=1", "--workspace=64", "--timing-cache=t", "--plugin=c", "--optimization-level=2"),
+            *("--version-compatible", "--hardware-compatibility=ampere+", "--warmup=1", "--duration=2"),
+            *("--iterations=3", "--avg-runs=4", "--percentile=5", "--inf-streams=6", "--no-cuda-graph"),
+            *("--data-transfers", "--repeat=2", "--name=other", "--outdir=there"),
+        ]
+        assert capture("--onnx=net.onnx", "--dry-run") == 0
+        plain = capsys.readouterr().out
+        for option in options:
+            assert capture("--onnx=net.onnx", "--dry-run", option) == 0
+            assert capsys.readouterr().out != plain, option
+
+    def test_help(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as stop:
+            capture("--help")
+        assert stop.value.code == 0
+        assert "examples:" in capsys.readouterr().out
+
+    @pytest.mark.usefixtures("here")
+    def test_only_posix(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        from trex_tui.commands import capture as command
+        from trex_tui.errors import TrexError
+
+        monkeypatch.setattr(command.os, "name", "nt")
+        options = command.argparse.Namespace(onnx="net.onnx")
+        with pytest.raises(TrexError, match="on Linux"):
+            command.run_capture(options)
+
+
+class TestDryRun:
+    @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+    @pytest.mark.parametrize("name", HOSTILE)
+    def test_a_shell_runs_what_is_printed(
+        self, here: Bench, monkeypatch: pytest.MonkeyPatch, name: bytes
+    ) -> None:
+        """The printed commands, pasted into a shell, call trtexec with the very arguments."""
+        record = here.place / "calls"
+        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
+        Path(os.fsdecode(name)).write_bytes(b"model")
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            assert capture(f"--onnx={os.fsdecode(name)}", "--dry-run", "--outdir=out dir") == 0
+        lines = printed.getvalue().splitlines()
+        assert len(lines) == 2
+        assert all(line.isprintable() for line in lines)
+        assert not record.exists() or calls(record) == []
+        assert not Path("out dir").exists()
+        Path(".out dir.partial").mkdir()
+        for line in lines:
+            subprocess.run(["bash", "-c", line], check=True, capture_output=True)
+        by_hand = calls(record)
+        Path("out dir").mkdir(exist_ok=True)
+        shutil.rmtree(".out dir.partial")
+        assert capture(f"--onnx={os.fsdecode(name)}", "--outdir=out dir") == 0
+        assert calls(record)[2:] == by_hand
+
+
+class TestHostileNames:
+    @pytest.mark.parametrize("name", HOSTILE)
+    @pytest.mark.parametrize("outdir", [None, b"out dir\nwith $(touch y) `z`", b"\xff\xfe"])
+    def test_nothing_is_executed(self, here: Bench, name: bytes, outdir: bytes | None) -> None:
+        Path(os.fsdecode(name)).write_bytes(b"model")
+        before = entries(b".")
+        more = [] if outdir is None else [f"--outdir={os.fsdecode(outdir)}"]
+        with (
+            (here.place / "printed").open("w", encoding="utf-8", errors="backslashreplace") as file,
+            contextlib.redirect_stdout(file),
+            contextlib.redirect_stderr(file),
+        ):
+            assert capture(f"--onnx={os.fsdecode(name)}", *more) == 0
+        assert entries(b".") - before == {outdir or b"results", b"printed"}
+        printed = (here.place / "printed").read_text(encoding="utf-8")
+        assert all(line.isprintable() for line in printed.splitlines())
+        made = (
+            Path(os.fsdecode(outdir))
+            if outdir
+            else Path("results") / os.fsdecode(name.removesuffix(b".onnx"))
+        )
+        stem = name.removesuffix(b".onnx")
+        assert sorted(entries(os.fsencode(made))) == sorted(stem + one[3:].encode() for one in COMPLETE)
+        assert len(find(made)) == 1
+
+
+def start(here: Bench, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+    """The command as a process of its own; capture tests of signals need no terminal."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "trex_tui", "capture", "--onnx", "net.onnx", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TRTEXEC": str(here.programs("10.4.0").path), **environment},
+    )
+
+
+class TestSignals:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    def test_ends_trtexec_keeps_logs(self, here: Bench, number: signal.Signals) -> None:
+        pipe = fifo(here.place / "fifo")
+        process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
+        pid = wait_for(pipe)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (130, b"")
+        assert b"Traceback" not in err
+        assert err.splitlines()[-1] == b"trex-tui: interrupted; the logs are in results/net/net.failed"
+        assert not is_running(pid)
+        log = here.outdir / "net.failed/net.engine.profile.log"
+        assert b"Starting inference" in log.read_bytes()
+        assert not list(here.outdir.parent.glob(".*"))
+
+    def test_we_are_killed_and_resume(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        """SIGKILL leaves the work directory; the next capture takes its engine."""
+        pipe = fifo(here.place / "fifo")
+        process = start(here, FAKE_TRTEXEC_FAIL="hang@profile", FAKE_TRTEXEC_FIFO=str(pipe))
+        pid = wait_for(pipe)
+        process.kill()
+        process.communicate(timeout=60)
+        wait_for_end(pid)
+        record = here.place / "calls"
+        monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(record))
+        assert capture("--onnx", "net.onnx", "--resume") == 0
+        assert len(calls(record)) == 1
+        assert here.names() == COMPLETE
+
+    def test_stdout_is_closed(self, here: Bench) -> None:
+        process = start(here)
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert b"Traceback" not in err
+        assert here.names() == COMPLETE
+
+
+class Tty(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def plan_of(role: str) -> RunPlan:
+    return RunPlan(role, 1, ("trtexec",), Path("log"), Path("engine"))
+
+
+def outcome() -> Outcome:
+    import datetime
+
+    now = datetime.datetime.now(datetime.timezone.utc)
+    return Outcome(0, None, "", now, now, 75.0)
+
+
+class TestViews:
+    def test_which(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        assert isinstance(make_view(Tty()), LiveView)
+        assert not isinstance(make_view(io.StringIO()), LiveView)
+        monkeypatch.setenv("TERM", "dumb")
+        assert not isinstance(make_view(Tty()), LiveView)
+
+    def test_plain(self) -> None:
+        stream = io.StringIO()
+        with CaptureView(stream) as view:
+            seen = Watcher(warnings=["first \x1b[31m", "second"])
+            view.begin(plan_of("build"), 1, 2)
+            for second in range(0, 200, 10):
+                seen.stage, seen.layer, seen.tactics = "timing tactics", "conv", second
+                view.progress(seen, second, 1 << 30)
+            view.end(outcome(), Verdict(True))
+        lines = stream.getvalue().splitlines()
+        assert lines[:3] == [
+            "trex-tui: warning: first ␛[31m",
+            "trex-tui: warning: second",
+            "trex-tui: [1/2] build: 0:00 timing tactics",
+        ]
+        assert (
+            lines[3] == "trex-tui: [1/2] build: 1:00 timing tactics · conv · 60 tactics timed · 1.00 GiB host"
+        )
+        assert len(lines) == 7, "a sign of life once a minute, not every time"
+        assert lines[-1] == "trex-tui: [1/2] build: 1:15 passed"
+
+    def test_many_warnings(self) -> None:
+        stream = io.StringIO()
+        view = CaptureView(stream)
+        view.begin(plan_of("build"), 1, 2)
+        seen = Watcher()
+        for number in range(50):
+            seen.warnings.append(f"warning number {number}")
+            view.progress(seen, 0, None)
+        told = [line for line in stream.getvalue().splitlines() if "warning number" in line]
+        assert len(told) == capture_view.MOST_WARNINGS
+        assert stream.getvalue().count("more warnings are in the log") == 1
+
+    @pytest.mark.parametrize("width", [20, 80])
+    def test_live(self, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(width))
+        stream = Tty()
+        with LiveView(stream) as view:
+            view.begin(plan_of("build"), 1, 2)
+            seen = Watcher("timing tactics", "conv [red] \x1b[2J" + "x" * 300, 7, gpu_mib=1021)
+            seen.warnings.append("low memory \x1b[2J")
+            view.progress(seen, 3723, 1 << 20)
+            view.end(outcome(), Verdict(True))
+        text = stream.getvalue()
+        assert "\x1b[2J" not in text, "what names hold does not reach the terminal"
+        assert "low memory ␛[2J" in text
+        assert "[1/2] build  1:02:0" in text
+        if width == 80:
+            for part in ("7 tactics timed", "1.00 GiB GPU", "1 warning", "conv [red]"):
+                assert part in text
+        assert text.rstrip().endswith("[1/2] build: 1:15 passed")
+
+    def test_clock(self) -> None:
+        assert [clock(one) for one in (0, 59.9, 60, 3599, 3600)] == [
+            "0:00",
+            "0:59",
+            "1:00",
+            "59:59",
+            "1:00:00",
+        ]
+
+
+class TestOpening:
+    @pytest.fixture
+    def opened(self, here: Bench, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+        """What the program was told to open, instead of drawing."""
+        seen: list[list[str]] = []
+        real = main
+        assert Path.cwd() == here.place
+
+        def instead(argv: Any = None) -> int:
+            if argv and argv[0] == "open":
+                seen.append(argv)
+                return 0
+            return real(argv)
+
+        monkeypatch.setattr("trex_tui.cli.main", instead)
+        return seen
+
+    def test_not_in_a_pipe(self, opened: list[list[str]]) -> None:
+        assert capture("--onnx", "net.onnx") == 0
+        assert opened == []
+
+    def test_when_told(self, here: Bench, opened: list[list[str]]) -> None:
+        assert capture("--onnx", "net.onnx", "--open") == 0
+        assert opened == [["open", str(here.outdir)]]
+
+    @pytest.mark.parametrize(("answer", "yes"), [("\n", True), ("y\n", True), ("n\n", False), ("", True)])
+    def test_asked_on_a_terminal(
+        self, opened: list[list[str]], monkeypatch: pytest.MonkeyPatch, answer: str, yes: bool
+    ) -> None:
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setattr(sys, "stdin", Tty(answer))
+        monkeypatch.setattr(sys, "stdout", Tty())
+        monkeypatch.setattr(sys, "stderr", Tty())
+        assert capture("--onnx", "net.onnx") == 0
+        assert "explore it now?" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+        assert bool(opened) is yes
+
+    def test_not_when_told_not_to(self, opened: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", Tty("y\n"))
+        monkeypatch.setattr(sys, "stdout", Tty())
+        monkeypatch.setattr(sys, "stderr", Tty())
+        assert capture("--onnx", "net.onnx", "--no-open") == 0
+        assert opened == []
