@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compare_cases import (
@@ -141,6 +141,7 @@ def test_what_only_the_others_have_is_matched_among_them(artifacts: Path) -> Non
     assert third.matches == found.differences[1].matches  # type: ignore[union-attr]
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 10_000))
 def test_engines_changed_in_any_way_still_add_up(seed: int) -> None:
     drawn = Random(seed)

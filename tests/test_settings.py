@@ -13,14 +13,12 @@ from textual.color import Color
 
 from trex_tui.actions import TABS
 from trex_tui.glyphs import to_ascii, wants_ascii
-from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.engines import EnginesScreen
 from trex_tui.services.places import recent_file, settings_file, write_atomically
 from trex_tui.services.recent import MOST, read_recent, remember_opened, with_opened
 from trex_tui.settings import Settings, SettingsStore, settings_from
 from trex_tui.terminal import PLAIN_THEME, prepare_environment
 from trex_tui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DEFAULT_THEME, first_theme, theme_setting
-from tui import running, several_engines, small_engine
+from tui import running, small_engine
 
 DIGITS = [str(number) for number in range(1, len(TABS) + 1)]
 
@@ -262,27 +260,6 @@ async def check_ascii(session, *keys: str) -> None:
         await session.pilot.pause()
         found = sorted(set(re.findall(r"[^\x00-\x7f]", session.text)))
         assert found == [], (key, session.text)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (160, 45)], ids=["80x24", "160x45"])
-async def test_no_screen_draws_more_than_ascii(tmp_path, monkeypatch, size):
-    monkeypatch.setenv("TREX_TUI_ASCII", "1")
-    nets = several_engines(tmp_path)
-    async with running(nets, size) as session:
-        await check_ascii(session, "exclamation_mark", "escape", "question_mark", "escape", "j")
-        assert isinstance(session.app.screen, EnginesScreen)
-        await session.press("enter")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen) and session.app.focused)
-        for digit in DIGITS:
-            await check_ascii(
-                session, digit, "question_mark", "escape", "i", "escape", "z", "z", "e", "escape", "y"
-            )
-        await session.press(DIGITS[[tab.id for tab in TABS].index("latency")])
-        await check_ascii(
-            session, "space", "s", "escape", "c", "escape", "o", "escape", "slash", "x", "escape"
-        )
-        await check_ascii(session, "exclamation_mark", "escape", "ctrl+p", "escape")
-        assert "####" in session.text
 
 
 async def test_no_name_draws_more_than_ascii(tmp_path, monkeypatch):
