@@ -6,10 +6,13 @@ same keys: those that move scroll it, those typed into the filter are typed into
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 from rich.segment import Segment
 from rich.table import Table
@@ -195,10 +198,11 @@ def time_keys(app: App[Any], scenes: Sequence[Scene], is_ready: Callable[[], obj
 
 
 def explorer_times(path: Path, scenes: Sequence[Scene] = SCENES) -> dict[str, Times]:
-    """The keys in the explorer, on the engine at `path`."""
-    app = TrexApp([str(path)])
-    with collecting_when_idle():
-        return time_keys(app, scenes, lambda: isinstance(app.screen, EngineScreen) and app.screen.focused)
+    """The keys in the explorer, on the engine at `path`; settings begin as for somebody new, and are not kept."""
+    with TemporaryDirectory() as home, patch.dict(os.environ, XDG_CONFIG_HOME=home, XDG_STATE_HOME=home):
+        app = TrexApp([str(path)])
+        with collecting_when_idle():
+            return time_keys(app, scenes, lambda: isinstance(app.screen, EngineScreen) and app.screen.focused)
 
 
 def bare_times(lines: int, scenes: Sequence[Scene] = SCENES) -> dict[str, Times]:

@@ -154,7 +154,7 @@ async def test_words_scroll_and_zoom(tmp_path):
         await computed(session)
         pane, table = session.memory.words, session.memory.table
         await session.press("tab")
-        assert session.app.focused is pane
+        await session.until(lambda: session.app.focused is pane, "the keyboard on the words")
         for key, place in [("j", 1), ("G", pane.max_scroll_y), ("k", pane.max_scroll_y - 1), ("g", 0)]:
             await session.press(key)
             await session.until(lambda place=place: pane.scroll_y == place, key)

@@ -175,7 +175,8 @@ class ChartsPane(EnginePane):
     def _show_chart(self, chart: Chart) -> None:
         self.chart = chart
         self.titles.mark(CHARTS.index(chart))
-        self._renew()
+        # Once the mark is drawn: a thread at work lets the terminal wait.
+        self.call_after_refresh(self._renew)
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

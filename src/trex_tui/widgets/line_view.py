@@ -23,7 +23,7 @@ class LineView(LineScroll, can_focus=True):
     """Scrolls over the lines that `make_lines` makes for its width; longer ones are wrapped."""
 
     DEFAULT_CSS = """
-    LineView { overflow-x: hidden; overflow-y: scroll; }
+    LineView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
     """
     # A scrollbar that came and went would be a layout of the screen; this one is empty where all lines fit.
 
