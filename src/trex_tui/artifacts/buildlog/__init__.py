@@ -1,0 +1,1 @@
+"""The log of a build or of a run, understood."""
