@@ -1,4 +1,5 @@
-"""`BuildTrace`: everything that a log of trtexec or of the builder tells, in plain immutable objects.
+"""`BuildTrace`: everything that a log of trtexec or of the builder tells, in plain immutable objects (named tuples
+where there are many).
 
 Every part says on which line of the log it stands (`line`, from 1), so that a number can be looked up. What a log does not
 tell is None or empty. `strategy` is the number of the backend strategy a part belongs to: TensorRT 8.6 and later name them,
@@ -11,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 from trex_tui.artifacts.buildlog.run import (
     DumpForm,
@@ -113,8 +115,7 @@ class FusionKind(str, Enum):
     """`Running: F on X` without a word about what came of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fusion:
+class Fusion(NamedTuple):
     """One step of a graph pass.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""What a log tells about running an engine: performance summary, trace averages, time per layer, and the layers themselves."""
+"""What a log tells about a run: performance summary, trace averages, time per layer, and the layers themselves."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ class Performance:
     """`=== Performance summary ===`, as printed.
 
     Attributes:
-        values: Label (`Latency`, `Throughput`, …) -> everything behind the colon; `artifacts.metadata.parse_latency` reads the
-            pairs in it.
+        values: Label (`Latency`, `Throughput`, …) -> everything behind the colon; `metadata.parse_latency` reads the pairs.
         warnings: The sentences with a star behind the summary, each with its advice.
         explanations: Label -> definition, out of a verbose log.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from trex_tui.artifacts.buildlog.tactics import MyelinTactics, Tactic, Tactics
 
@@ -19,8 +20,7 @@ class SkipReason(str, Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedTactic:
+class SkippedTactic(NamedTuple):
     """A tactic that the builder did not time.
 
     Attributes:
@@ -66,8 +66,7 @@ class Outcome(str, Enum):
     """The log says no more about it: it is cut off, or the build failed here."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunnerTrial:
+class RunnerTrial(NamedTuple):
     """One runner (a library or family of kernels) tried on one format combination.
 
     Attributes:
@@ -101,8 +100,7 @@ class RunnerTrial:
         return min(timed, key=lambda tactic: tactic.time_ms or 0.0, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class FormatCombination:
+class FormatCombination(NamedTuple):
     """One way to lay out a layer's inputs and outputs, and what was timed for it.
 
     Attributes:
