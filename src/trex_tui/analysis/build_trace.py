@@ -146,8 +146,8 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
     entry_formats = {(one.consumer, one.tensor): one.to_format for one in reformats.values()}
     choices = []
     for one in subjects:
-        tuning = tunings.get(one.name) or owner_of(one, by_node)
-        choices.append(_choice(one, tuning, reformats.get(one.name), entry_formats, timed))
+        found = tunings.get(one.name) or owner_of(one, by_node)
+        choices.append(_choice(one, found, reformats.get(one.name), entry_formats, timed))
     return tuple(choices)
 
 
@@ -208,11 +208,7 @@ def _choice(
     table = _table(subject, combination) if is_part and combination else None
     contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, timed)
     chosen = _chosen(subject, combination, table, contenders)
-    others = [
-        one
-        for one in contenders
-        if chosen is None or (one.runner, one.id, one.name) != (chosen.runner, chosen.id, chosen.name)
-    ]
+    others = [one for one in contenders if chosen is None or not _is_same(one, chosen)]
     return LayerChoice(
         subject.name,
         subject.occurrence,
@@ -300,7 +296,14 @@ def _chosen(
     runner, number, time = combination.chosen_runner, combination.chosen_id, combination.chosen_ms
     if runner is None or time is None:
         return None
-    return Contender(runner, number, combination.chosen_name, time)
+    name = next((one.name for one in contenders if (one.runner, one.id) == (runner, number)), None)
+    return Contender(runner, number, name, time)
+
+
+def _is_same(one: Contender, other: Contender) -> bool:
+    if one.id is None or other.id is None:
+        return one.name == other.name
+    return (one.runner, one.id) == (other.runner, other.id)
 
 
 def _agrees(

@@ -338,6 +338,7 @@ class BuildTrace:
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
         performance, trace, profile: Of the last measured run; None if there is none.
+        network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
         bindings: What trtexec created to feed the engine.
         diagnostics: What could not be read, and what is worth knowing.
     """
@@ -371,6 +372,8 @@ class BuildTrace:
     performance: Performance | None = None
     trace: TraceAverages | None = None
     profile: ProfileTable | None = None
+    network_inputs: tuple[str, ...] = ()
+    network_outputs: tuple[str, ...] = ()
     bindings: tuple[PrintedBinding, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -388,6 +391,11 @@ class BuildTrace:
         """The richest list of layers; None if there is none."""
         order = list(DumpForm)
         return max(self.dumps, key=lambda one: order.index(one.form), default=None)
+
+    @property
+    def only_loads(self) -> bool:
+        """Whether every run in it loads an engine, so that it says nothing about a build."""
+        return bool(self.runs) and all(run.loads_engine for run in self.runs)
 
     @property
     def is_verbose(self) -> bool:

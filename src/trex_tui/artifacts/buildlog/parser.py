@@ -146,7 +146,8 @@ class MessageParser:
             ">>>>>>": lambda _, message: tuner.chose(message),
             "Fastes": lambda _, message: tuner.fastest(message),
             "Skippi": self._skipping,
-            "Adding": tuner.adding,
+            "Adding": self._adding,
+            "Markin": lambda _, message: self.sections.binding(message),
             "Foreig": lambda _, message: tuner.foreign_metadata(message),
             " (fore": tuner.myelin_note,
             "Runnin": optimizer.running,
@@ -236,6 +237,12 @@ class MessageParser:
             self.tuner.no_valid_tactic(line, runner)
         else:
             self.tuner.insufficient(line, message)
+
+    def _adding(self, line: int, message: str) -> None:
+        if message.startswith("Adding reformat layer"):
+            self.tuner.adding(line, message)
+        else:
+            self.sections.binding(message)
 
     def _building(self, line: int, message: str) -> None:
         if message.startswith("Building graph"):

@@ -225,6 +225,8 @@ class _Reader:
             performance=results.performance,
             trace=results.trace,
             profile=results.profile,
+            network_inputs=tuple(parser.sections.inputs),
+            network_outputs=tuple(parser.sections.outputs),
             bindings=tuple(results.bindings),
             diagnostics=self._diagnostics(),
         )

@@ -20,6 +20,8 @@ _SECTIONS = {
     "Reporting Options": "reporting",
     "Device Information": "device",
 }
+_INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
+_OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
 _VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
 _HEADER = re.compile(
     r"(?P<label>Input filename|ONNX IR version|Opset version|Producer name|Producer version|Domain|Model version|Doc string):"
@@ -36,6 +38,8 @@ class Sections:
         self._values: dict[str, dict[str, str]] = {name: {} for name in _SECTIONS.values()}
         self._onnx_line = 0
         self._onnx: dict[str, str] = {}
+        self.inputs: list[str] = []
+        self.outputs: list[str] = []
         self._open = ""
         self._seen: set[str] = set()
 
@@ -102,7 +106,15 @@ class Sections:
         if match := _HEADER.match(message):
             if match["label"] == "Input filename":
                 self._onnx_line, self._onnx = line, {}
+                self.inputs, self.outputs = [], []
             self._onnx[match["label"]] = match["value"].strip()
+
+    def binding(self, message: str) -> None:
+        """`Adding network input: x with dtype: …`, `Marking y_6 as output: y`."""
+        if match := _INPUT.match(message):
+            self.inputs.append(match["name"])
+        elif match := _OUTPUT.match(message):
+            self.outputs.append(match["name"])
 
     @property
     def options(self) -> Options:
