@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from array import array
 
-from trex_tui.artifacts.buildlog.tactics import Columns, parse_id
+from trex_tui.artifacts.buildlog.tactics import Columns, Tactics, parse_id
 
 _NAN = math.nan
+_HEAD = len("Tactic Name: ")
+_TIME = " Time: "
+NAMELESS = "Tactic Name: - Tactic:"
+_FOREIGN = len(" (foreignNode)")
 _NAMED = re.compile(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
 _PLAIN = re.compile(r"Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
 _MYELIN = re.compile(
@@ -21,13 +25,21 @@ _MYELIN = re.compile(
 
 
 class TacticColumns:
-    """Writes tactics into columns, with every text once."""
+    """Writes tactics into columns, with every text once.
 
-    __slots__ = ("_places", "columns")
+    Attributes:
+        pending: Messages of timed tactics that are not in the columns yet, each as `Tactic Name: K Tactic: T Time: X`; where
+            no name is known, K is `-`. Views of them are handed out already.
+        moved: Set by `flush` where messages could not be read: the first place of the batch, and the new place of each.
+    """
 
     def __init__(self) -> None:
         self.columns = Columns()
-        self._places = {"": 0}
+        self.pending: list[str] = []
+        self.moved: tuple[int, list[int]] | None = None
+        self._places = {"": 0, "-": 0}
+        self._views: list[Tactics] = []
+        self._set_names: list[tuple[int, str]] = []
 
     def place_of(self, text: str) -> int:
         """Where a text stands in `columns.texts`."""
@@ -37,59 +49,120 @@ class TacticColumns:
             self.columns.texts.append(text)
         return place
 
-    def places_of(self, texts: Sequence[str]) -> list[int]:
-        """As `place_of`, for many."""
+    def _places_of(self, texts: list[str]) -> array[int]:
         known = self._places
         try:
-            return [known[text] for text in texts]
+            return array("I", [known[text] for text in texts])
         except KeyError:
-            return [self.place_of(text) for text in texts]
+            return array("I", [self.place_of(text) for text in texts])
 
-    def add_tactics(self, batch: list[str], name: str) -> list[str]:
-        """Add lines that begin with `Tactic`; return those that tell no time.
+    @property
+    def next(self) -> int:
+        """Place of the tactic that comes next."""
+        return len(self.columns.ids) + len(self.pending)
 
-        Args:
-            batch: The messages.
-            name: Of the kernel, where a line before has set it (`Set Tactic Name`); it goes with the first line.
-        """
+    def view(self, start: int) -> Tactics:
+        """The tactics from `start` up to here."""
+        found = Tactics(self.columns, start, self.next)
+        if self.pending:
+            self._views.append(found)
+        return found
+
+    def set_name(self, name: str) -> None:
+        """Name the tactic that comes next."""
+        self._set_names.append((self.next, name))
+
+    def add(self, message: str) -> bool:
+        """Take a message that begins with `Tactic`; False if it tells no time."""
+        if _TIME in message:
+            self.pending.append(NAMELESS + message[7:] if message[6:7] == ":" else message)
+            return True
+        match = _PLAIN.match(message) or _NAMED.match(message)
+        if match is None:
+            return False
+        self.pending.append(
+            f"Tactic Name: {match.groupdict().get('name') or '-'} Tactic: {match['id']} Time: {match['time']}"
+        )
+        return True
+
+    def flush(self) -> list[str]:
+        """Move what is pending into the columns; return the messages that could not be read."""
+        batch = self.pending
         count = len(batch)
-        words = " ".join(batch).split(" ")
-        columns = self.columns
+        if not count:
+            return []
+        left: list[str] = []
         try:
-            if not name and len(words) == 7 * count and words[1::7].count("Name:") == count:
-                ids, times = _ids(words[4::7]), list(map(float, words[6::7]))
-                if words[3::7].count("Tactic:") == count and words[5::7].count("Time:") == count:
-                    places = self.places_of(words[2::7])
-                    columns.ids.extend(ids)
-                    columns.times.extend(times)
-                    columns.names.extend(places)
-                    return []
-            elif not name and len(words) == 4 * count and words[2::4].count("Time:") == count:
-                ids, times = _ids(words[1::4]), list(map(float, words[3::4]))
-                if words[0::4].count("Tactic:") == count:
-                    columns.ids.extend(ids)
-                    columns.times.extend(times)
-                    columns.names.extend([0] * count)
-                    return []
-        except ValueError:
-            pass
-        return [line for line in self._one_by_one(batch, name)]  # noqa: C416 - the loop does the adding
+            heads, numbers, seconds = _columns_of(batch)
+            ids, times = _ids(numbers), array("d", map(float, seconds))
+            names = self._places_of(heads)
+        except (ValueError, OverflowError):
+            ids, times, names, left = self._one_by_one()
+        columns = self.columns
+        columns.ids.extend(ids)
+        columns.times.extend(times)
+        columns.names.extend(names)
+        for place, name in self._set_names:
+            if place < len(columns.names):
+                columns.names[place] = self.place_of(name)
+        self._set_names = [one for one in self._set_names if one[0] >= len(columns.names)]
+        self._views.clear()
+        batch.clear()
+        return left
 
-    def _one_by_one(self, batch: list[str], name: str) -> Iterator[str]:
-        for line in batch:
-            match = _NAMED.match(line) or _PLAIN.match(line)
+    def _one_by_one(self) -> tuple[array[int], array[float], array[int], list[str]]:
+        """As the columns would have it, without the messages that cannot be read; whatever is behind them moves up."""
+        ids, times, names = array("Q"), array("d"), array("I")
+        left: list[str] = []
+        first = len(self.columns.ids)
+        new_places = [first]
+        for message in self.pending:
+            match = _NAMED.match(message)
             number = parse_id(match["id"]) if match else None
             if match is None or number is None:
-                yield line
-                continue
-            own = match.groupdict().get("name")
-            self.columns.ids.append(number)
-            self.columns.times.append(float_of(match["time"]))
-            self.columns.names.append(self.place_of(own or name))
-            name = ""
+                left.append(message)
+            else:
+                ids.append(number)
+                times.append(float_of(match["time"]))
+                names.append(self.place_of(match["name"]))
+            new_places.append(first + len(ids))
+        if left:
+            for view in self._views:
+                view.move(first, new_places)
+            self._set_names = [(moved(place, first, new_places), name) for place, name in self._set_names]
+            self.moved = (first, new_places)
+        return ids, times, names, left
 
     def add_myelin(self, batch: list[str]) -> None:
         """Add rows of a Myelin table; lines that are none are left out."""
+        count = len(batch)
+        parts = ", ".join(batch).split(", ")
+        width = len(parts) // count
+        columns = self.columns
+        try:
+            if width not in (6, 7, 8) or width * count != len(parts):
+                raise ValueError
+            numbers = array("Q", [int(text[_FOREIGN:]) for text in parts[0::width]])
+            costs, ratios, correlations = (array("d", map(float, parts[place::width])) for place in (1, 2, 3))
+            hashes = array("Q", [int(text.rstrip(","), 16) for text in parts[5::width]])
+            kernels = self._places_of(parts[4::width])
+            if width == 6:
+                parameters = array("I", bytes(4 * count))
+            else:
+                rest = [parts[place + 6 : place + width] for place in range(0, len(parts), width)]
+                parameters = self._places_of([", ".join(one).strip() for one in rest])
+        except (ValueError, OverflowError):
+            self._myelin_one_by_one(batch)
+            return
+        columns.numbers.extend(numbers)
+        columns.costs.extend(costs)
+        columns.ratios.extend(ratios)
+        columns.correlations.extend(correlations)
+        columns.kernels.extend(kernels)
+        columns.hashes.extend(hashes)
+        columns.parameters.extend(parameters)
+
+    def _myelin_one_by_one(self, batch: list[str]) -> None:
         columns = self.columns
         for line in batch:
             match = _MYELIN.match(line)
@@ -104,16 +177,37 @@ class TacticColumns:
             columns.parameters.append(self.place_of((match["rest"] or "").strip()))
 
 
-def _ids(texts: list[str]) -> list[int]:
-    """Tactic numbers; hexadecimal ones alone.
+def _columns_of(batch: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Names, numbers and times of messages of the form `Tactic Name: K Tactic: T Time: X`.
 
     Raises:
-        ValueError: One is something else.
+        ValueError: One has another form.
     """
-    numbers = [int(text, 16) for text in texts]
-    if min(numbers) < 0 or max(numbers) >= 2**64 or not all(text.startswith("0x") for text in texts):
+    count = len(batch)
+    words = " ".join(batch).split(" ")
+    if len(words) == 7 * count and words[3::7].count("Tactic:") == words[5::7].count("Time:") == count:
+        return words[2::7], words[4::7], words[6::7]
+    # Names of GEMM kernels hold spaces: `… numSplitK: 1 numBuffers: 0 numKernels: 1`.
+    parts = "\n".join(batch).replace(" Tactic: ", "\n").replace(_TIME, "\n").split("\n")
+    if len(parts) != 3 * count:
         raise ValueError
-    return numbers
+    return [part[_HEAD:] for part in parts[0::3]], parts[1::3], parts[2::3]
+
+
+def _ids(texts: list[str]) -> array[int]:
+    """Tactic numbers, if all are hexadecimal.
+
+    Raises:
+        ValueError, OverflowError: One is something else.
+    """
+    if "".join(texts).count("0x") != len(texts):
+        raise ValueError
+    return array("Q", [int(text, 16) for text in texts])
+
+
+def moved(place: int, first: int, new_places: list[int]) -> int:
+    """Where an entry stands after `TacticColumns.moved`."""
+    return new_places[min(place - first, len(new_places) - 1)] if place >= first else place
 
 
 def float_of(text: str) -> float:

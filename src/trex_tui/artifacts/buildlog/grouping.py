@@ -41,7 +41,7 @@ class Messages:
         if not text:
             return
         if message.startswith("  ") and self._last is not None and self._last.severity == severity:
-            self.more(text)  # trtexec indents the second half of its advice
+            self.more(line, text)  # trtexec indents the second half of its advice
             return
         key = (severity, _VARYING.sub("#", _ABOUT_LAYER.sub("#", text[:LONGEST_TEXT])))
         group = self._groups.get(key)
@@ -56,14 +56,13 @@ class Messages:
         group.last_line = line
         self._last = group if group.count == 1 else None
 
-    def more(self, text: str) -> None:
-        """A continuation line of the last message, where that is the first of its kind."""
-        if self._last is not None and len(self._last.text) < LONGEST_TEXT:
-            self._last.text = f"{self._last.text} {text.strip()}"[:LONGEST_TEXT]
-
-    def close(self) -> None:
-        """What follows is no continuation."""
-        self._last = None
+    def more(self, line: int, text: str) -> None:
+        """A line without a prefix: the rest of the message on the line before, where that is the first of its kind."""
+        last = self._last
+        if last is not None and line == last.last_line + 1:
+            last.last_line = line
+            if len(last.text) < LONGEST_TEXT:
+                last.text = f"{last.text} {text.strip()}"[:LONGEST_TEXT]
 
     def finished(self) -> tuple[Message, ...]:
         """All groups, in order of appearance."""

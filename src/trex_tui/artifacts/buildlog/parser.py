@@ -14,6 +14,21 @@ from trex_tui.artifacts.buildlog.tuner import Tuner
 
 KEY = 6
 _NO_VALID = " has no valid tactics for this config"
+SILENT = (
+    "Regist",
+    "Search",
+    "Import",
+    "Plugin",
+    "Parsin",
+    "Static",
+    "Using ",
+    "Block ",
+    "Kernel",
+    "    In",
+    "    Ou",
+    "      ",
+)
+"""Beginnings of verbose messages that are frequent and tell nothing here: parsers and registries at work."""
 _BLOCK_HEADS = {
     "Performance summary": "summary",
     "Explanations of the performance metrics": "explanations",
@@ -28,7 +43,8 @@ class MessageParser:
 
     Attributes:
         non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
-        builds: How many builds have begun.
+        builds: How many builds have begun; `handlers` are others then.
+        handlers: First six characters of a message -> who reads it.
     """
 
     def __init__(self) -> None:
@@ -46,8 +62,7 @@ class MessageParser:
         self.optimizer = Optimizer()
         self.resources = Resources()
         self.non_conforming: list[tuple[int | None, str]] = []
-        self._handlers = self._table()
-        self.handled = self._handlers.get
+        self.handlers = self._table()
 
     def at(self, seconds: float | None) -> None:
         """Time moves on; None where the log has no stamps."""
@@ -70,7 +85,7 @@ class MessageParser:
             self.dumps.begin_builder(line)
             self.dumps.line(line, text)
         else:
-            self.messages.more(text)
+            self.messages.more(line, text)
 
     def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
         """A line with a prefix, without it."""
@@ -80,9 +95,7 @@ class MessageParser:
             return
         if severity in "WEF":
             self._complaint(line, severity, message, is_trtexec=not is_library)
-        else:
-            self.messages.close()
-        handler = self._handlers.get(message[:KEY])
+        handler = self.handlers.get(message[:KEY])
         if handler is not None:
             handler(line, message)
         else:
@@ -136,9 +149,6 @@ class MessageParser:
         """First six characters -> who reads the message."""
         tuner, optimizer, resources, results = self.tuner, self.optimizer, self.resources, self.results
 
-        def ignored(line: int, message: str) -> None:
-            """What is frequent and tells nothing: the parser at work."""
-
         table: dict[str, Handler] = {
             "======": tuner.heading,
             "******": tuner.formats,
@@ -187,24 +197,10 @@ class MessageParser:
         totals = dict.fromkeys(("Total ", "Max Sc"), lambda _, message: resources.total(message))
         caches = dict.fromkeys(("Local ", "Global"), lambda _, message: resources.about_cache(message))
         phases = dict.fromkeys(("Finish", "Graph ", "Format", "Calibr", "Subgra", "Timing"), self._phase)
-        silent = (
-            "Regist",
-            "Search",
-            "Import",
-            "Plugin",
-            "Parsin",
-            "Static",
-            "Using ",
-            "Block ",
-            "Kernel",
-            "    In",
-            "    Ou",
-        )
         header = ("ONNX I", "Opset ", "Produc", "Domain", "Model ", "Doc st")
         headers = dict.fromkeys(header, self.sections.header)
         version = {"Tensor": lambda _, message: self.sections.stated_version(message)}
         return {
-            **dict.fromkeys(silent, ignored),
             **headers,
             **sizes,
             **totals,
@@ -217,7 +213,7 @@ class MessageParser:
     def other(self, line: int, message: str) -> None:
         """Messages that begin with a name."""
         if message.startswith("Tactic"):
-            self.tuner.timed(line, [message])
+            self.tuner.timed(line, message)
         elif "Set Tactic Name: " in message:
             self.tuner.set_name(message)
         elif ") profiling completed in " in message:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from trex_tui.artifacts.buildlog.batch import NAMELESS
 from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_lines
 from trex_tui.artifacts.buildlog.model import BuildTrace
-from trex_tui.artifacts.buildlog.parser import KEY, MessageParser
+from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
 from trex_tui.artifacts.buildlog.prefix import pattern_of, take_apart
 from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
@@ -15,11 +16,15 @@ from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.errors import Diagnostic, Severity
 from trex_tui.text import plural
 
-PREFIX = len("[MM/DD/YYYY-HH:MM:SS] [V] [TRT] ")
-"""Length of the prefix of everything that the library says, from trtexec and from Python alike."""
+STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
+_VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
+"""What stands before everything that the library says for its own sake, from trtexec and from Python."""
+PREFIX = STAMP + len(_VERBOSE[0])
+_KEY_END = PREFIX + KEY
 
-_PREFIX_ENDS = ("[TRT] ", "] [V] ")
-_LONGEST_BATCH = 4096
+_TACTIC, _ROW, _SILENT = object(), object(), object()
+_TIME = " Time: "
+_LONGEST_BATCH = 128
 _STAMP_INSIDE = "/20"
 """In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
 
@@ -44,60 +49,88 @@ class _Reader:
         self.number = 0
         self._first_stamp: int | None = None
         self._last_stamp: int | None = None
-        self._prefix = ""
-        self._severity = ""
-        self._is_library = False
+        self._rows: list[str] = []
+        self._stamp: str | None = None
         self._foreign: str | None = None
         self._broken = ""
 
     def read(self) -> BuildTrace:
-        batch: list[str] = []
-        rows: list[str] = []
+        """Read all lines. What is frequent is told by 16 characters at a fixed place; the rest goes the long way round."""
+        rows = self._rows
         number = 0
-        known = {
-            **dict.fromkeys((f"{end}Tactic" for end in _PREFIX_ENDS), batch),
-            **dict.fromkeys((f"{end} (fore" for end in _PREFIX_ENDS), rows),
-        }.get
+        route = self._routes().get
+        tuner = self.parser.tuner
+        pending = tuner.tactics.pending
         for lines in read_lines(self.path, self.state):
             for line in lines:
                 number += 1
-                kind = known(line[PREFIX - KEY : PREFIX + KEY])
-                if kind is not None and (kind is batch or MYELIN_ROW.match(line, PREFIX)):
-                    kind.append(line[PREFIX:])
-                    continue
-                if batch or rows:
-                    self._flush(number - 1, batch, rows)
-                self.number = number
-                self._line(line)
-            if len(batch) + len(rows) > _LONGEST_BATCH:
-                self._flush(number, batch, rows)
-        self._flush(number, batch, rows)
+                action = route(line[STAMP:_KEY_END])
+                if action is _TACTIC and line[_KEY_END + 1 : _KEY_END + 2] == "N":
+                    pending.append(line[PREFIX:])
+                elif action is _SILENT and line.find(_STAMP_INSIDE, _KEY_END) < 0:
+                    pass
+                elif action is _TACTIC and line.find(_TIME, _KEY_END) > 0:
+                    pending.append(NAMELESS + line[_KEY_END + 1 :])
+                elif action is _ROW and MYELIN_ROW.match(line, PREFIX):
+                    rows.append(line[PREFIX:])
+                else:
+                    self._structural(number, line, action)
+                    if self.parser.tuner is not tuner:
+                        route = self._routes().get
+                        tuner = self.parser.tuner
+                        pending = tuner.tactics.pending
+            if len(pending) > _LONGEST_BATCH:
+                self._flush()
         self.number = number
+        self._flush()
         self._settle()
         return self._finished()
 
-    def _flush(self, number: int, batch: list[str], rows: list[str]) -> None:
-        """Hand over tactics and rows of Myelin tables, which never stand between each other."""
-        if batch:
-            self.parser.tuner.timed(number, batch)
-            batch.clear()
-        if rows:
-            self.parser.tuner.myelin_rows(number, rows)
-            rows.clear()
+    def _structural(self, number: int, line: str, action: object) -> None:
+        """A line that is no tactic and no row of a table."""
+        self.number = number
+        if self._rows:
+            self.parser.tuner.myelin_rows(number - 1, self._rows)
+            self._rows.clear()
+        if line[:STAMP] == self._stamp and line.find(_STAMP_INSIDE, PREFIX) < 0:
+            if callable(action):
+                action(number, line[PREFIX:])
+                return
+            if line[STAMP:PREFIX] in _VERBOSE:
+                self.parser.other(number, line[PREFIX:])
+                return
+        self._line(line)
+
+    def _routes(self) -> dict[str, object]:
+        """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
+        routes: dict[str, object] = {}
+        for said in _VERBOSE:
+            routes.update({said + key: handler for key, handler in self.parser.handlers.items()})
+            routes.update(dict.fromkeys((said + key for key in SILENT), _SILENT))
+            routes[f"{said}Tactic"] = _TACTIC
+            routes[f"{said} (fore"] = _ROW
+        return routes
+
+    def _flush(self) -> None:
+        """Move what is read of tactics to where it stays."""
+        tuner = self.parser.tuner
+        if self._rows:
+            tuner.myelin_rows(self.number, self._rows)
+            self._rows.clear()
+        for message in tuner.flush():
+            if _STAMP_INSIDE in message:
+                self._message("V", self._cut(message), is_library=True)
 
     # --- one line -------------------------------------------------------------------------------------------------
 
     def _line(self, line: str) -> None:
-        if line[:PREFIX] == self._prefix and not self._broken and _STAMP_INSIDE not in line[PREFIX:]:
-            self.parser.message(self.number, self._severity, line[PREFIX:], is_library=self._is_library)
-            return
-        if not self._broken and (line.startswith("&&&& ") or not line):
+        if not self._broken and (not line or line.startswith("&&&& ")):
             self._bare(line)
-            return
-        self._unusual(line)
+        else:
+            self._unusual(line)
 
     def _unusual(self, line: str) -> None:
-        """A line whose prefix is another than that of the line before, or that has none, or two."""
+        """A line with any prefix, with none, or with two."""
         found = take_apart(line)
         if not found.severity:
             self._without_prefix(line)
@@ -115,12 +148,9 @@ class _Reader:
         message = found.message
         if _STAMP_INSIDE in message:
             message = self._cut(message)
-        if not found.before and line[PREFIX:] == found.message:
-            self._prefix, self._severity, self._is_library = (
-                line[:PREFIX],
-                found.severity,
-                found.is_library,
-            )
+        if not found.before:
+            # What is said within the same second needs no closer look.
+            self._stamp = line[:STAMP] if found.stamp is not None and not self._foreign else None
         self._message(found.severity, message, is_library=found.is_library)
 
     def _cut(self, message: str) -> str:
@@ -133,7 +163,7 @@ class _Reader:
 
     def _message(self, severity: str, message: str, *, is_library: bool) -> None:
         if is_library and message.startswith("Tactic"):
-            self.parser.tuner.timed(self.number, [message])
+            self.parser.tuner.timed(self.number, message)
         elif is_library and MYELIN_ROW.match(message):
             self.parser.tuner.myelin_rows(self.number, [message])
         else:
@@ -172,7 +202,7 @@ class _Reader:
     def _is_foreign(self, before: str) -> bool:
         """Whether what stands before a time stamp is a prefix of docker's or journald's kind: the same on every line."""
         if self._foreign is None:
-            self._foreign = before if len(before) <= 200 and not self._prefix else ""
+            self._foreign = before if len(before) <= 200 and self._stamp is None else ""
         return bool(self._foreign) and pattern_of(self._foreign).fullmatch(before) is not None
 
     def _at(self, stamp: int) -> None:

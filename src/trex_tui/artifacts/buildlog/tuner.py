@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from trex_tui.artifacts.buildlog.batch import TacticColumns, float_of
-from trex_tui.artifacts.buildlog.tactics import NO_TACTIC, MyelinTactics, Tactics, parse_id
+from trex_tui.artifacts.buildlog.batch import TacticColumns, float_of, moved
+from trex_tui.artifacts.buildlog.tactics import NO_TACTIC, MyelinTactics, parse_id
 from trex_tui.artifacts.buildlog.tuner_state import CombinationState, LayerState, RunnerState
 from trex_tui.artifacts.buildlog.tuning import (
     InsertedReformat,
@@ -23,8 +23,6 @@ _AUTOTUNE = re.compile(
 _RUNNER = re.compile(
     r"-{15} Timing Runner: (?P<layer>.*) \((?P<runner>[^()\[\]]+)(?:\[(?P<id>[^\]]*)\])?\)\s*$"
 )
-_FASTEST = re.compile(r"(?:.* )?Fastest Tactic: (?P<id>-?\w+) Time: (?P<time>\S+)")
-_SECONDS = re.compile(r" profiling completed in (?P<seconds>\S+) seconds\.")
 _CHOSE = re.compile(r">{15} Chose Runner Type: (?P<runner>\S+) Tactic: (?P<id>-?\w+)")
 _CACHED = re.compile(
     r"(?P<layer>.+) \[(?P<inputs>[^\[\]]*) -> (?P<outputs>[^\[\]]*)\] got cached result: "
@@ -73,11 +71,13 @@ class Tuner:
         self._runner: RunnerState | None = None
         self._reformat: tuple[str, str] | None = None
         self._in_reformats = False
-        self._set_name = ""
         self._counts: tuple[int, int] | None = None
         self._formats: dict[str, tuple[str, ...]] = {}
         self._names: dict[str, str] = {}
-        self._runners: dict[str, tuple[str, str, str | None]] = {}
+        self._known_formats: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...]]] = {}
+        self._taken = 0
+        self._last_line = 0
+        self._runners: dict[str, tuple[str, str, str | None, tuple[str, str] | None]] = {}
 
     # --- the builder's headings -----------------------------------------------------------------------------------
 
@@ -93,18 +93,21 @@ class Tuner:
 
     def formats(self, line: int, message: str) -> None:
         """`*************** Autotuning format combination: … ***************`, or the same of a reformat."""
-        match = _AUTOTUNE.match(message)
-        if match is None:
-            return
+        known = self._known_formats.get(message)
+        if known is None:
+            match = _AUTOTUNE.match(message)
+            if match is None:
+                return
+            known = (match["what"] == "Reformat", self._split(match["inputs"]), self._split(match["outputs"]))
+            self._known_formats[message] = known
+        is_reformat, inputs, outputs = known
         self._end_combination()
-        self._in_reformats = match["what"] == "Reformat"
-        if self._in_reformats:
+        self._in_reformats = is_reformat
+        if is_reformat:
             self._end_layer()
         elif self._layer is None:
             self._layer = LayerState(line, "", self.at_s)
-        self._combination = CombinationState(
-            line, self._split(match["inputs"]), self._split(match["outputs"])
-        )
+        self._combination = CombinationState(line, inputs, outputs)
 
     def runner(self, line: int, message: str) -> None:
         """`--------------- Timing Runner: L (R[id])`."""
@@ -113,20 +116,26 @@ class Tuner:
             match = _RUNNER.match(message)
             if match is None:
                 return
-            known = (self._name(match["layer"]), self._name(match["runner"]), match["id"])
+            ends = _REFORMAT.match(match["layer"])
+            known = (
+                self._name(match["layer"]),
+                self._name(match["runner"]),
+                match["id"],
+                (ends["source"] or "", ends["target"] or "") if ends else None,
+            )
             if len(self._runners) > 4096:
                 self._runners.clear()
             self._runners[message] = known
-        layer, runner, runner_id = known
+        layer, runner, runner_id, reformat = known
+        self._last_line = line
         self._end_runner()
-        reformat = _REFORMAT.match(layer)
         if reformat:
-            self._reformat = (reformat["source"] or "", reformat["target"] or "")
+            self._reformat = reformat
         elif not self._in_reformats:
             self._belongs_to(line, layer)
         if self._combination is None:
             self._combination = CombinationState(line, (), ())
-        self._runner = RunnerState(line, runner, runner_id, len(self.tactics.columns.ids))
+        self._runner = RunnerState(line, runner, runner_id, self.tactics.next)
         if self._counts:
             self._runner.available, self._runner.pruned = self._counts
             self._counts = None
@@ -145,13 +154,19 @@ class Tuner:
 
     # --- what happens under a runner ------------------------------------------------------------------------------
 
-    def timed(self, line: int, batch: list[str]) -> None:
-        """Lines that begin with `Tactic`, in a row; `line` is that of the last."""
-        if self._runner is None:
-            self._begin_unnamed(line)
-        name, self._set_name = self._set_name, ""
-        for message in self.tactics.add_tactics(batch, name):
+    def timed(self, line: int, message: str) -> None:
+        """A message that begins with `Tactic`; those that plainly tell a time may go to `tactics.pending` without asking."""
+        if not self.tactics.add(message):
             self._skip(line, message)
+
+    def flush(self) -> list[str]:
+        """Move pending tactics into their columns; return the messages that could not be read."""
+        left = self.tactics.flush()
+        if left and self.tactics.moved and self._runner is not None:
+            self._runner.start = moved(self._runner.start, *self.tactics.moved)
+        if left and self.tactics.moved:
+            self._taken = moved(self._taken, *self.tactics.moved)
+        return left
 
     def myelin_rows(self, line: int, batch: list[str]) -> None:
         """Rows of a Myelin table, in a row; `line` is that of the last."""
@@ -178,16 +193,17 @@ class Tuner:
 
     def fastest(self, message: str) -> None:
         """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
-        runner = self._runner
-        match = _FASTEST.match(message)
-        if runner is None or match is None:
+        runner = self._current()
+        before, said, after = message.rpartition("Fastest Tactic: ")
+        number_text, _, time_text = after.partition(" Time: ")
+        if runner is None or not said:
             return
-        number, time = parse_id(match["id"]), float_of(match["time"])
+        number, time = parse_id(number_text), float_of(time_text)
         if number != NO_TACTIC and math.isfinite(time):
             runner.fastest_id, runner.fastest_ms = number, time
-        if seconds := _SECONDS.search(message):
-            value = float_of(seconds["seconds"])
-            runner.seconds = value if math.isfinite(value) else None
+        if before:
+            seconds = float_of(before.rpartition(" completed in ")[2].partition(" ")[0])
+            runner.seconds = seconds if math.isfinite(seconds) else None
 
     def chose(self, message: str) -> None:
         """`>>>>>>>>>>>>>>> Chose Runner Type: R Tactic: T`."""
@@ -207,14 +223,14 @@ class Tuner:
         elif self._combination is not None:
             # TensorRT 10 prints no `Timing Runner` before.
             self._end_runner()
-            self._runner = RunnerState(line, self._name(runner), None, len(self.tactics.columns.ids))
+            self._runner = RunnerState(line, self._name(runner), None, self.tactics.next)
             self._runner.invalid = True
             self._end_runner()
 
     def set_name(self, message: str) -> None:
         """`L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
         if match := _SET_NAME.search(message):
-            self._set_name = match["name"]
+            self.tactics.set_name(match["name"])
 
     def pruned(self, message: str) -> None:
         """`L: N available tactics, …, M pruned, …`, printed before the runner it is about."""
@@ -310,7 +326,13 @@ class Tuner:
             if self._layer is None and not self._in_reformats:
                 self._layer = LayerState(line, "", self.at_s)
             self._combination = CombinationState(line, (), ())
-        self._runner = RunnerState(line, "", None, len(self.tactics.columns.ids))
+        self._runner = RunnerState(line, "", None, self._taken)
+
+    def _current(self) -> RunnerState | None:
+        """The runner being timed; one without a name where tactics have come without its heading."""
+        if self._runner is None and self.tactics.next > self._taken:
+            self._begin_unnamed(self._last_line + 1)
+        return self._runner
 
     def _end_table(self) -> None:
         runner = self._runner
@@ -322,15 +344,14 @@ class Tuner:
         runner.table = None
 
     def _end_runner(self) -> None:
-        runner = self._runner
+        runner = self._current()
         if runner is None:
             return
         self._end_table()
         self._runner = None
-        self._set_name = ""
         if self._combination is not None:
-            tactics = Tactics(self.tactics.columns, runner.start, len(self.tactics.columns.ids))
-            self._combination.runners.append(runner.finished(tactics))
+            self._combination.runners.append(runner.finished(self.tactics.view(runner.start)))
+        self._taken = self.tactics.next
 
     def _end_combination(self) -> None:
         self._end_runner()

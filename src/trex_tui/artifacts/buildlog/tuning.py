@@ -236,11 +236,11 @@ class ReformatCost:
         """The fastest way; None if nothing has a time."""
         if self.combination.is_cached:
             return self.combination.cached_ms
-        known = [one.fastest_ms for one in self.combination.runners if one.fastest_ms is not None]
-        known += [
-            one.fastest.time_ms for one in self.combination.runners if one.fastest and one.fastest.time_ms
-        ]
-        return min(known, default=None)
+        times = []
+        for trial in self.combination.runners:
+            tactic = trial.fastest if trial.fastest_ms is None else None
+            times.append(tactic.time_ms if tactic else trial.fastest_ms)
+        return min((time for time in times if time is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
