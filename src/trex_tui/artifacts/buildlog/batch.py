@@ -39,7 +39,7 @@ class TacticColumns:
         self.moved: tuple[int, list[int]] | None = None
         self._places = {"": 0, "-": 0}
         self._views: list[Tactics] = []
-        self._set_names: list[tuple[int, str]] = []
+        self._set_names: list[tuple[int, str, int | None]] = []
 
     def place_of(self, text: str) -> int:
         """Where a text stands in `columns.texts`."""
@@ -68,9 +68,9 @@ class TacticColumns:
             self._views.append(found)
         return found
 
-    def set_name(self, name: str) -> None:
-        """Name the tactic that comes next."""
-        self._set_names.append((self.next, name))
+    def set_name(self, name: str, number: int | None) -> None:
+        """Name the tactic that comes next, if it is this one: at the end of a build names are set without timing."""
+        self._set_names.append((self.next, name, number))
 
     def add(self, message: str) -> bool:
         """Take a message that begins with `Tactic`; False if it tells no time."""
@@ -102,8 +102,8 @@ class TacticColumns:
         columns.ids.extend(ids)
         columns.times.extend(times)
         columns.names.extend(names)
-        for place, name in self._set_names:
-            if place < len(columns.names):
+        for place, name, number in self._set_names:
+            if place < len(columns.names) and number in (None, columns.ids[place]):
                 columns.names[place] = self.place_of(name)
         self._set_names = [one for one in self._set_names if one[0] >= len(columns.names)]
         self._views.clear()
@@ -129,7 +129,9 @@ class TacticColumns:
         if left:
             for view in self._views:
                 view.move(first, new_places)
-            self._set_names = [(moved(place, first, new_places), name) for place, name in self._set_names]
+            self._set_names = [
+                (moved(place, first, new_places), name, number) for place, name, number in self._set_names
+            ]
             self.moved = (first, new_places)
         return ids, times, names, left
 

@@ -5,6 +5,7 @@ Each becomes objects as `--exportLayerInfo` writes them, so that an engine can b
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -236,7 +237,10 @@ def _value(text: str) -> Any:  # noqa: ANN401 - a JSON value
     if _NUMBER.match(text):
         return int(text)
     if text.startswith("{") and text.endswith("}"):
-        return _attributes(text[1:-1].strip())
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
     if text.startswith("[") and text.endswith("]"):
         parts = [part.strip() for part in text[1:-1].split(",") if part.strip()]
         if all(map(_NUMBER.match, parts)):

@@ -29,7 +29,7 @@ _CACHED = re.compile(
     r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms"
 )
 _REFORMAT = re.compile(r"(?:Optimizer Reformat|<reformat>)(?:\((?P<source>.*) -> (?P<target>.*)\))?$")
-_SET_NAME = re.compile(r"Set Tactic Name: (?P<name>\S+)")
+_SET_NAME = re.compile(r"Set Tactic Name: (?P<name>.+?)(?: Tactic: (?P<id>-?\w+))?\s*$")
 _SKIPPED = re.compile(
     r"Tactic: (?P<id>-?\w+) skipped\. Scratch requested: (?P<wanted>\d{1,18}), available: (?P<there>\d{1,18})"
 )
@@ -230,7 +230,8 @@ class Tuner:
     def set_name(self, message: str) -> None:
         """`L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
         if match := _SET_NAME.search(message):
-            self.tactics.set_name(match["name"])
+            number = parse_id(match["id"]) if match["id"] else None
+            self.tactics.set_name(match["name"], number)
 
     def pruned(self, message: str) -> None:
         """`L: N available tactics, …, M pruned, …`, printed before the runner it is about."""
