@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from trex_tui.artifacts.log_summary import performance_in_log
 
 from trex_tui.analysis.latency import end_to_end
 from trex_tui.analysis.timing import timing_statistics
-from trex_tui.artifacts.log_summary import performance_in_log
 from trex_tui.engine import load_engine
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"

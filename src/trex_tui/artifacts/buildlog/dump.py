@@ -13,11 +13,9 @@ from trex_tui.artifacts.buildlog.run import DumpedLayer, DumpedTensor, DumpForm,
 from trex_tui.artifacts.buildlog.tactics import hex_id, parse_id
 
 _LAYER = re.compile(r"Layer\((?P<type>\w+)\): (?P<name>.*?), Tactic: (?P<tactic>-?\w+), (?P<io>.*)$")
-_TENSOR = re.compile(
-    r"(?P<name>.+?)(?: \((?P<dtype>\w+)\[(?P<dims>[^\[\]]*)\]\)|(?::\d+)?\[(?P<dtype2>\w+)\((?P<dims2>[^()]*)\)\])(?:, |$)"
-)
 _INSPECTED = re.compile(r"Name: (?P<name>.*?), LayerType: (?P<type>\w+), Inputs: \[")
 _ATTRIBUTE = re.compile(r"(?:^|, )(?P<key>[A-Z][A-Za-z/]*): ")
+_PORT = re.compile(r":\d{1,6}$")
 _PART = re.compile(r"Name: (?P<name>.*?), (?:Location: (?P<location>\w+), )?Dimensions: \[(?P<dims>[^\]]*)\]")
 _TYPE = re.compile(r"Format/Datatype: (?P<text>.+?)\s*$")
 _NUMBER = re.compile(r"-?\d{1,18}$")
@@ -133,11 +131,20 @@ def _sides(text: str) -> tuple[str, str, str]:
 
 
 def _tensors(text: str) -> tuple[DumpedTensor, ...]:
+    """`a (Half[-1,32:8]), b (Float[])`, or before 8.6 `a[Half(-1,32)], b:0[Float()]`."""
+    is_new = text.rstrip().endswith("])")
+    end_mark, name_mark, dims_mark = ("])", " (", "[") if is_new else (")]", "[", "(")
     found = []
-    for match in _TENSOR.finditer(text.strip()):
-        dims = match["dims"] if match["dtype"] else match["dims2"]
-        extents, vector = _extents(dims)
-        found.append(DumpedTensor(match["name"], match["dtype"] or match["dtype2"], extents, vector))
+    start = 0
+    while (end := text.find(end_mark, start)) >= 0:
+        described, _, inside = text[start:end].rpartition(dims_mark)
+        name, _, dtype = described.rpartition(name_mark)
+        extents, vector = _extents(inside)
+        if not is_new:
+            name = _PORT.sub("", name)
+        found.append(DumpedTensor(name, dtype, extents, vector))
+        start = end + len(end_mark)
+        start += 2 if text.startswith(", ", start) else 0
     return tuple(found)
 
 
@@ -219,17 +226,22 @@ def _tensor_of(raw: dict[str, Any]) -> DumpedTensor:
 def _attributes(text: str) -> dict[str, Any]:
     """`, Key: value` pairs; a value may hold commas and colons in brackets, so keys are looked for outside of them."""
     found: dict[str, Any] = {}
-    matches = [match for match in _ATTRIBUTE.finditer(text) if not _is_inside(text, match.start())]
+    matches = []
+    depth = place = 0
+    for match in _ATTRIBUTE.finditer(text):
+        between = text[place : match.start()]
+        depth += between.count("[") + between.count("{") - between.count("]") - between.count("}")
+        place = match.start()
+        if depth <= 0:
+            matches.append(match)
+            if match["key"] == "Metadata":
+                break
     for match, following in zip(matches, [*matches[1:], None], strict=False):
         found[match["key"]] = _value(text[match.end() : following.start() if following else len(text)])
         if match["key"] == "Metadata":
             found["Metadata"] = text[match.end() :].strip()
             break
     return found
-
-
-def _is_inside(text: str, place: int) -> bool:
-    return sum(text.count(mark, 0, place) for mark in "[{") > sum(text.count(mark, 0, place) for mark in "]}")
 
 
 def _value(text: str) -> Any:  # noqa: ANN401 - a JSON value
@@ -239,7 +251,7 @@ def _value(text: str) -> Any:  # noqa: ANN401 - a JSON value
     if text.startswith("{") and text.endswith("}"):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
     if text.startswith("[") and text.endswith("]"):
         parts = [part.strip() for part in text[1:-1].split(",") if part.strip()]

@@ -29,6 +29,7 @@ SILENT = (
     "      ",
 )
 """Beginnings of verbose messages that are frequent and tell nothing here: parsers and registries at work."""
+_LONGEST_WARNING = 4000
 _BLOCK_HEADS = {
     "Performance summary": "summary",
     "Explanations of the performance metrics": "explanations",
@@ -93,20 +94,23 @@ class MessageParser:
             self.dumps.close()
         if not is_library and self._trtexec(line, severity, message):
             return
-        if severity in "WEF":
-            self._complaint(line, severity, message, is_trtexec=not is_library)
+        if severity in "WEF" and self._complaint(line, severity, message, is_trtexec=not is_library):
+            return
         handler = self.handlers.get(message[:KEY])
         if handler is not None:
             handler(line, message)
         else:
             self.other(line, message)
 
-    def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> None:
+    def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
+        """Count a warning or an error; True if nobody else need read it."""
         self.messages.add(line, severity, message, is_trtexec=is_trtexec)
         if "DLA" in message:
             self.resources.about_dla(line, message)
         if "insufficient" in message or "requested size" in message:
-            self.tuner.insufficient(line, message)
+            self.tuner.insufficient(line, message[:_LONGEST_WARNING])
+            return True
+        return False
 
     def _trtexec(self, line: int, severity: str, message: str) -> bool:
         """Sections and tables of trtexec's own; False if the message belongs to none of them."""

@@ -29,6 +29,7 @@ _ESTIMATE = re.compile(
     r"estimated inference time \((?P<estimate>[^)]+)\)"
 )
 _SECONDS = re.compile(r"(?P<seconds>\d[\d.eE+-]*)(?P<micro> microseconds)?(?: (?:sec|seconds|s)\b)?\.?\s*$")
+_LONGEST_SENTENCE = 400
 _SUBGRAPH = "Subgraph compilation completed in"
 _VERDICTS = {
     "Use": Verdict.INITIAL,
@@ -135,7 +136,7 @@ class Optimizer:
         for beginning, kind in _PHASES:
             if not message.startswith(beginning):
                 continue
-            match = _SECONDS.search(message)
+            match = _SECONDS.search(message[:_LONGEST_SENTENCE])
             seconds = float_of(match["seconds"]) if match else math.nan
             if math.isfinite(seconds):
                 about = layer if kind is PhaseKind.SUBGRAPH_COMPILATION else None

@@ -32,6 +32,7 @@ class Prefix(NamedTuple):
         severity: V, I, W, E or F; empty where the line has no prefix of its own.
         is_library: Said by the library, not by trtexec.
         stamp: Seconds, from an arbitrary start; None without a time stamp.
+        text: The time stamp with its brackets and the space behind it, verbatim; empty without one.
         message: The rest of the line.
         before: What stood before the stamp.
     """
@@ -39,6 +40,7 @@ class Prefix(NamedTuple):
     severity: str
     is_library: bool
     stamp: int | None
+    text: str
     message: str
     before: str
 
@@ -48,13 +50,17 @@ def take_apart(line: str) -> Prefix:
     if match := _STAMPED.search(line):
         letter = match["severity"] or match["severity2"]
         is_library = bool(match["library"] or match["severity2"])
-        return Prefix(
-            letter, is_library, seconds_of(match["stamp"]), line[match.end() :], line[: match.start()]
-        )
+        stamp, message = match["stamp"], line[match.end() :]
+        return Prefix(letter, is_library, seconds_of(stamp), f"[{stamp}] ", message, line[: match.start()])
     if match := _UNSTAMPED.match(line):
         letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or "V")
-        return Prefix(letter, True, None, line[match.end() :], "")
-    return Prefix("", False, None, line, "")
+        return Prefix(letter, True, None, "", line[match.end() :], "")
+    return Prefix("", False, None, "", line, "")
+
+
+def starts_of(line: str) -> list[int]:
+    """Where prefixes with a time stamp begin in a line."""
+    return [match.start() for match in _STAMPED.finditer(line)]
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from trex_tui.artifacts.buildlog.batch import NAMELESS
 from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_lines
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
-from trex_tui.artifacts.buildlog.prefix import pattern_of, take_apart
+from trex_tui.artifacts.buildlog.prefix import Prefix, pattern_of, starts_of, take_apart
 from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
 from trex_tui.artifacts.jsonfile import gc_paused
@@ -24,6 +24,7 @@ _KEY_END = PREFIX + KEY
 
 _TACTIC, _ROW, _SILENT = object(), object(), object()
 _TIME = " Time: "
+_LONGEST_FOREIGN = 200
 _LONGEST_BATCH = 128
 _STAMP_INSIDE = "/20"
 """In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
@@ -53,6 +54,7 @@ class _Reader:
         self._stamp: str | None = None
         self._foreign: str | None = None
         self._broken = ""
+        self._broken_line = 0
 
     def read(self) -> BuildTrace:
         """Read all lines. What is frequent is told by 16 characters at a fixed place; the rest goes the long way round."""
@@ -65,12 +67,13 @@ class _Reader:
             for line in lines:
                 number += 1
                 action = route(line[STAMP:_KEY_END])
-                if action is _TACTIC and line[_KEY_END + 1 : _KEY_END + 2] == "N":
-                    pending.append(line[PREFIX:])
-                elif action is _SILENT and line.find(_STAMP_INSIDE, _KEY_END) < 0:
+                if line.find(_STAMP_INSIDE, PREFIX) >= 0:
+                    action = None
+                if action is _TACTIC and line.find(_TIME, _KEY_END) > 0:
+                    is_named = line[_KEY_END] != ":"
+                    pending.append(line[PREFIX:] if is_named else NAMELESS + line[_KEY_END + 1 :])
+                elif action is _SILENT:
                     pass
-                elif action is _TACTIC and line.find(_TIME, _KEY_END) > 0:
-                    pending.append(NAMELESS + line[_KEY_END + 1 :])
                 elif action is _ROW and MYELIN_ROW.match(line, PREFIX):
                     rows.append(line[PREFIX:])
                 else:
@@ -92,14 +95,19 @@ class _Reader:
         if self._rows:
             self.parser.tuner.myelin_rows(number - 1, self._rows)
             self._rows.clear()
-        if line[:STAMP] == self._stamp and line.find(_STAMP_INSIDE, PREFIX) < 0:
+        if self._broken and number > self._broken_line + 1:
+            self._settle()
+        if line[:STAMP] == self._stamp and not self._broken and line.find(_STAMP_INSIDE, PREFIX) < 0:
             if callable(action):
                 action(number, line[PREFIX:])
                 return
             if line[STAMP:PREFIX] in _VERBOSE:
                 self.parser.other(number, line[PREFIX:])
                 return
-        self._line(line)
+        if not self._broken and (not line or line.startswith("&&&& ")):
+            self._bare(line)
+        else:
+            self._unusual(line)
 
     def _routes(self) -> dict[str, object]:
         """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
@@ -117,52 +125,38 @@ class _Reader:
         if self._rows:
             tuner.myelin_rows(self.number, self._rows)
             self._rows.clear()
-        for message in tuner.flush():
-            if _STAMP_INSIDE in message:
-                self._message("V", self._cut(message), is_library=True)
+        tuner.flush()
 
     # --- one line -------------------------------------------------------------------------------------------------
 
-    def _line(self, line: str) -> None:
-        if not self._broken and (not line or line.startswith("&&&& ")):
-            self._bare(line)
-        else:
-            self._unusual(line)
-
     def _unusual(self, line: str) -> None:
-        """A line with any prefix, with none, or with two."""
+        """A line with any prefix, with none, or with two: then a stream was written into the middle of another's line."""
         found = take_apart(line)
         if not found.severity:
             self._without_prefix(line)
             return
-        if found.before and self._is_foreign(found.before):
-            found = found._replace(before="")
-        if found.before:
-            # Two streams in one line: what stands before belongs to a line that goes on further down.
-            self._settle()
-            self._broken = found.before
-        elif self._broken:
-            self._settle()
+        self._settle()
+        is_whole = not found.before or self._is_foreign(found.before)
+        if is_whole and _STAMP_INSIDE not in found.message:
+            self._said(found)
+            return
+        starts = starts_of(line)[1 if is_whole else 0 :]
+        if not starts:
+            self._said(found)
+            return
+        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
+            self._said(take_apart(line[start:end]))
+        self._broken, self._broken_line = line[: starts[0]], self.number
+
+    def _said(self, found: Prefix) -> None:
         if found.stamp is not None:
             self._at(found.stamp)
-        message = found.message
-        if _STAMP_INSIDE in message:
-            message = self._cut(message)
-        if not found.before:
             # What is said within the same second needs no closer look.
-            self._stamp = line[:STAMP] if found.stamp is not None and not self._foreign else None
-        self._message(found.severity, message, is_library=found.is_library)
-
-    def _cut(self, message: str) -> str:
-        """Cut a message off where the prefix of another begins, and read that one first."""
-        inner = take_apart(message)
-        if not inner.severity or inner.stamp is None or not inner.before:
-            return message
-        self._message(inner.severity, inner.message, is_library=inner.is_library)
-        return inner.before
+            self._stamp = None if self._foreign else found.text
+        self._message(found.severity, found.message, is_library=found.is_library)
 
     def _message(self, severity: str, message: str, *, is_library: bool) -> None:
-        if is_library and message.startswith("Tactic"):
+        if severity not in "WEF" and is_library and message.startswith("Tactic"):
             self.parser.tuner.timed(self.number, message)
         elif is_library and MYELIN_ROW.match(message):
             self.parser.tuner.myelin_rows(self.number, [message])
@@ -195,14 +189,14 @@ class _Reader:
         if line:
             found = take_apart(line)
             if found.severity:
-                self._message(found.severity, found.message, is_library=found.is_library)
+                self._said(found)
             else:
                 self._bare(line)
 
     def _is_foreign(self, before: str) -> bool:
         """Whether what stands before a time stamp is a prefix of docker's or journald's kind: the same on every line."""
         if self._foreign is None:
-            self._foreign = before if len(before) <= 200 and self._stamp is None else ""
+            self._foreign = before if len(before) <= _LONGEST_FOREIGN and self._stamp is None else ""
         return bool(self._foreign) and pattern_of(self._foreign).fullmatch(before) is not None
 
     def _at(self, stamp: int) -> None:

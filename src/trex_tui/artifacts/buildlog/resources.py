@@ -61,6 +61,7 @@ _FALLBACKS = (
     re.compile(r"Validation failed for DLA layer: (?P<layer>.+?)\. Switching to GPU"),
 )
 _STREAM_COUNTS = {"streams used": "streams", "aux streams": "auxiliary", "events used": "events"}
+_LONGEST_SENTENCE, _LONGEST_WARNING = 400, 4000
 _MOST_PLACED = 200_000
 
 
@@ -117,7 +118,7 @@ class Resources:
 
     def size(self, message: str) -> None:
         """A size in MiB of the execution context or the engine."""
-        match = _MIB.search(message)
+        match = _MIB.search(message[:_LONGEST_SENTENCE])
         if match is None:
             return
         try:
@@ -172,8 +173,9 @@ class Resources:
 
     def about_dla(self, line: int, message: str) -> None:
         """A warning that mentions DLA: a fallback, or the reason for the one that follows."""
+        text = message[:_LONGEST_WARNING]
         for pattern in _FALLBACKS:
-            if match := pattern.search(message):
+            if match := pattern.search(text):
                 layer = match["layer"]
                 reason = self._about_dla if layer and layer in self._about_dla else ""
                 if len(self._fallbacks) < _MOST_PLACED:

@@ -17,19 +17,15 @@ from trex_tui.artifacts.buildlog.tuning import (
     SkipReason,
 )
 
-_AUTOTUNE = re.compile(
-    r"\*{15} Autotuning (?P<what>format combination|Reformat): ?(?P<inputs>.*?) -> (?P<outputs>.*?) ?\*{15}"
-)
+_STARS = "*" * 15
+_AUTOTUNE = {f"{_STARS} Autotuning format combination:": False, f"{_STARS} Autotuning Reformat:": True}
 _RUNNER = re.compile(
     r"-{15} Timing Runner: (?P<layer>.*) \((?P<runner>[^()\[\]]+)(?:\[(?P<id>[^\]]*)\])?\)\s*$"
 )
 _CHOSE = re.compile(r">{15} Chose Runner Type: (?P<runner>\S+) Tactic: (?P<id>-?\w+)")
-_CACHED = re.compile(
-    r"(?P<layer>.+) \[(?P<inputs>[^\[\]]*) -> (?P<outputs>[^\[\]]*)\] got cached result: "
-    r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms"
-)
+_RESULT = re.compile(r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms")
 _REFORMAT = re.compile(r"(?:Optimizer Reformat|<reformat>)(?:\((?P<source>.*) -> (?P<target>.*)\))?$")
-_SET_NAME = re.compile(r"Set Tactic Name: (?P<name>.+?)(?: Tactic: (?P<id>-?\w+))?\s*$")
+_SET_NAME = re.compile(r"Set Tactic Name: (?P<name>.+?)(?: Tactic: (?P<id>-?\w+)(?P<more>.*))?$")
 _SKIPPED = re.compile(
     r"Tactic: (?P<id>-?\w+) skipped\. Scratch requested: (?P<wanted>\d{1,18}), available: (?P<there>\d{1,18})"
 )
@@ -41,10 +37,8 @@ _INSUFFICIENT = re.compile(
 _PRUNED = re.compile(r"(?P<available>\d{1,9}) available tactics, .*?(?P<pruned>\d{1,9}) pruned")
 _OPERATOR = re.compile(r"Autotuning op (?P<name>.*?): (?P<nodes>\[ONNX Layer: .*)?$")
 _NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
-_ADDED = re.compile(
-    r"Adding reformat layer: (?P<name>.+) \((?P<tensor>.+)\) from (?P<before>\S+) to (?P<after>\S+)"
-)
 _FORMAT_END = re.compile(r"(?<=\)), ")
+_LONGEST_COUNTS = 200
 MYELIN_ROW = re.compile(r" \(foreignNode\)\s+\d+, ")
 
 
@@ -95,10 +89,13 @@ class Tuner:
         """`*************** Autotuning format combination: … ***************`, or the same of a reformat."""
         known = self._known_formats.get(message)
         if known is None:
-            match = _AUTOTUNE.match(message)
-            if match is None:
+            heading, _, rest = message.partition(":")
+            is_reformat = _AUTOTUNE.get(f"{heading}:")
+            inputs_text, arrow, outputs_text = rest.partition(" -> ")
+            if is_reformat is None or not arrow or not outputs_text.rstrip().endswith(_STARS):
                 return
-            known = (match["what"] == "Reformat", self._split(match["inputs"]), self._split(match["outputs"]))
+            inputs, outputs = self._split(inputs_text), self._split(outputs_text.rstrip()[: -len(_STARS)])
+            known = (is_reformat, inputs, outputs)
             self._known_formats[message] = known
         is_reformat, inputs, outputs = known
         self._end_combination()
@@ -231,11 +228,11 @@ class Tuner:
         """`L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
         if match := _SET_NAME.search(message):
             number = parse_id(match["id"]) if match["id"] else None
-            self.tactics.set_name(match["name"], number)
+            self.tactics.set_name(match["name"] + (match["more"] or "").rstrip(), number)
 
     def pruned(self, message: str) -> None:
         """`L: N available tactics, …, M pruned, …`, printed before the runner it is about."""
-        if match := _PRUNED.search(message):
+        if match := _PRUNED.search(message[-_LONGEST_COUNTS:]):
             self._counts = (int(match["available"]), int(match["pruned"]))
 
     def insufficient(self, line: int, message: str) -> None:
@@ -270,17 +267,20 @@ class Tuner:
 
     def cached(self, line: int, message: str) -> None:
         """`L [A -> B] got cached result: R, tactic T, X ms`."""
-        match = _CACHED.match(message)
-        if match is None:
+        before, _, after = message.partition("] got cached result: ")
+        layer, _, formats = before.rpartition(" [")
+        inputs, arrow, outputs = formats.partition(" -> ")
+        match = _RESULT.match(after)
+        if match is None or not arrow or not layer:
             return
         self.cached_results += 1
         self._end_combination()
-        found = CombinationState(line, self._split(match["inputs"]), self._split(match["outputs"]))
+        found = CombinationState(line, self._split(inputs), self._split(outputs))
         found.chosen_runner, found.chosen_id = self._name(match["runner"]), parse_id(match["id"])
         time = float_of(match["time"])
         found.cached_ms = time if math.isfinite(time) else None
         found.is_cached = True
-        name = self._name(match["layer"])
+        name = self._name(layer)
         if reformat := _REFORMAT.match(name):
             self._end_layer()
             self.costs.append(
@@ -303,11 +303,13 @@ class Tuner:
 
     def adding(self, line: int, message: str) -> None:
         """`Adding reformat layer: …`."""
-        if match := _ADDED.match(message):
+        before, said, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
+        name, _, tensor = before.rpartition(" (")
+        source, to, target = after.strip().partition(" to ")
+        if said and to and name:
             self._end_layer()
-            name, tensor = self._name(match["name"]), self._name(match["tensor"])
-            before, after = self._name(match["before"]), self._name(match["after"])
-            self.added.append(InsertedReformat(line, self.strategy, name, tensor, before, after))
+            names = (self._name(name), self._name(tensor), self._name(source), self._name(target))
+            self.added.append(InsertedReformat(line, self.strategy, *names))
 
     def end(self) -> None:
         """The tuning is over, or the log is."""
