@@ -25,6 +25,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from build_log import measure_build_log
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -177,6 +178,7 @@ def main() -> None:
         console.print(measure_loading([*sets, *made], options.repeat))
         console.print(measure_columns(made, options.repeat))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
+    measure_build_log()
 
 
 if __name__ == "__main__":

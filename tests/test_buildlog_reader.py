@@ -333,7 +333,7 @@ def test_endless_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: d
     trace = read(tmp_path / "a.log", endless + BUILD + endless)
     assert told(trace) == plain
     assert [one.message for one in trace.diagnostics] == [
-        "has 2 lines of more than 100000 characters, which were cut there"
+        "has lines of more than 100000 characters (2), which were cut there"
     ]
 
 

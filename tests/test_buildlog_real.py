@@ -56,6 +56,13 @@ def test_tactics_are_as_many_as_lines_that_time_one(traces: dict[str, BuildTrace
         len(table.tactics) for one in trace.tunings for trial in one.trials() for table in trial.myelin
     )
     assert rows == count(name, r"\(foreignNode\) +\d+, 0\.")
+    operators = [
+        table.operator
+        for one in trace.tunings
+        for trial in one.trials()
+        for table in sorted(trial.myelin, key=lambda table: table.line)
+    ]
+    assert operators == re.findall(r"Autotuning op (.*?): \[ONNX", "\n".join(text_of(name)))
 
 
 @pytest.mark.parametrize("name", BUILDS)

@@ -142,12 +142,14 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
             tunings[tuning.name] = tuning
     by_node = by_onnx_node(tunings.values())
     timed = _timed_before(trace)
+    owners = {one.name: one for one in subjects_of_dump(trace)}
     reformats = {one.layer_name: one for one in trace.reformats if one.strategy in (trace.winner, None)}
     entry_formats = {(one.consumer, one.tensor): one.to_format for one in reformats.values()}
     choices = []
     for one in subjects:
         found = tunings.get(one.name) or owner_of(one, by_node)
-        choices.append(_choice(one, found, reformats.get(one.name), entry_formats, timed))
+        owner = owners.get(found.name) if found is not None and found.name != one.name else None
+        choices.append(_choice(one, found, reformats.get(one.name), _Known(entry_formats, timed, owner)))
     return tuple(choices)
 
 
@@ -186,12 +188,29 @@ def build_seconds(phases: Iterable[Phase]) -> float | None:
     return sum(parts) if parts else None
 
 
+_Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known beside a layer and its tuning.
+
+    Attributes:
+        entry_formats: Layer and tensor -> the format a reformat brings the tensor into.
+        timed: See `_timed_before`.
+        owner: For a kernel of a Myelin layer, the whole layer as the log lists it.
+    """
+
+    entry_formats: dict[tuple[str, str], str]
+    timed: _Timed
+    owner: Subject | None
+
+
 def _choice(
     subject: Subject,
     tuning: LayerTuning | None,
     reformat: InsertedReformat | None,
-    entry_formats: dict[tuple[str, str], str],
-    timed: _Timed,
+    known: _Known,
 ) -> LayerChoice:
     plain = LayerChoice(
         subject.name, subject.occurrence, subject.layer_type, subject.tactic_id, reformat=reformat
@@ -199,14 +218,15 @@ def _choice(
     if tuning is None:
         return plain
     is_part = tuning.name != subject.name
-    candidates = candidates_for(subject, tuning, is_part=is_part)
-    for tensor in subject.input_names:
-        wanted = entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
+    whole = known.owner or subject
+    candidates = candidates_for(whole, tuning, is_part=is_part and known.owner is None)
+    for tensor in whole.input_names:
+        wanted = known.entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
         matching = [one for one in candidates if wanted in one.inputs]
         candidates = matching or candidates
     combination = candidates[0] if candidates else None
     table = _table(subject, combination) if is_part and combination else None
-    contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, timed)
+    contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, known.timed)
     chosen = _chosen(subject, combination, table, contenders)
     others = [one for one in contenders if chosen is None or not _is_same(one, chosen)]
     return LayerChoice(
@@ -236,9 +256,6 @@ def _table(subject: Subject, combination: FormatCombination) -> MyelinTable | No
         named = [one for one in fitting if any(row.kernel == subject.tactic_name for row in one.tactics)]
         fitting = named or fitting
     return fitting[0] if len(fitting) == 1 else None
-
-
-_Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
 
 
 def _timed_before(trace: BuildTrace) -> _Timed:

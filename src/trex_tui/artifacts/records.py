@@ -77,7 +77,8 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Re
         filled = _with_logs(known, source, attempt, notes)
         layer_info, profile, metadata = filled.layer_info, filled.profile, filled.metadata
     if layer_info is None and profile is None and timing is None and not metadata.performance:
-        failed = [note for note in notes if note.file in source.files.values()]
+        about = [note for note in notes if note.file in source.files.values()]
+        failed = [note for note in about if note.severity is Severity.ERROR] or about
         first = failed[0] if failed else None
         message = first.message if first else "no file of this set could be read"
         raise ArtifactError((first and first.file) or source.directory, message, first.where if first else "")

@@ -11,7 +11,6 @@ from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata, number_in, parse_latency
 from trex_tui.artifacts.profile import Profile
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.text import plural
 
 _SECTIONS = (
     ("model_options", "model"),
@@ -61,7 +60,7 @@ def profile_of(trace: BuildTrace) -> Profile | None:
     if table is None or not table.rows:
         return None
     message = (
-        f"times of {plural(len(table.rows), 'layer')} are taken from the table in the log, "
+        f"times of {len(table.rows)} layers are taken from the table in the log, "
         "which is rounded to 0.1 µs and leaves out layers without time"
     )
     note = Diagnostic(Severity.WARNING, trace.path, f"line {table.line}", message)

@@ -14,7 +14,6 @@ from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
 from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.text import plural
 
 STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
 _VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
@@ -98,6 +97,8 @@ class _Reader:
         if self._broken and number > self._broken_line + 1:
             self._settle()
         if line[:STAMP] == self._stamp and not self._broken and line.find(_STAMP_INSIDE, PREFIX) < 0:
+            if action is _ROW:
+                action = self.parser.tuner.myelin_note
             if callable(action):
                 action(number, line[PREFIX:])
                 return
@@ -271,7 +272,7 @@ class _Reader:
 
         state = self.state
         if state.damage:
-            note(Severity.ERROR, f"{state.damage}; {plural(self.number, 'line')} before were read")
+            note(Severity.ERROR, f"{state.damage}; the {self.number} lines before were read")
         elif state.cut_off:
             note(
                 Severity.WARNING,
@@ -282,8 +283,10 @@ class _Reader:
         if runs and runs[-1].status is None:
             note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
         if state.shortened:
-            what = plural(state.shortened, "line")
-            note(Severity.WARNING, f"has {what} of more than {LONGEST_LINE} characters, which were cut there")
+            message = (
+                f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
+            )
+            note(Severity.WARNING, message)
         if self.parser.builds > 1:
             note(Severity.INFO, f"tells of {self.parser.builds} builds; the last one is shown")
         return tuple(notes)
