@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -402,3 +403,20 @@ def test_errors_are_kept_with_what_follows(tmp_path: Path) -> None:
         "Parsing model failed",
     ]
     assert [run.status for run in trace.runs] == ["FAILED"]
+
+
+def test_memory_does_not_grow_with_what_tells_nothing(tmp_path: Path) -> None:
+    """Twenty times as many lines of the parser at work take no more memory: nothing of them is kept."""
+    noise = "".join(f"{STAMP} [V] [TRT] Searching for input: tensor {number}\n" for number in range(2000))
+    noise += "".join(f"{STAMP} [V] [TRT] layer {number} at work\n" for number in range(2000))
+    peaks = []
+    for times in (1, 20):
+        path = tmp_path / f"{times}.log"
+        path.write_text(BUILD + noise * times)
+        read_build_log(path)  # what is imported and compiled on the way
+        tracemalloc.start()
+        trace = read_build_log(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert trace.lines == len(BUILD.splitlines()) + 4000 * times
+    assert peaks[1] < 1.2 * peaks[0]

@@ -23,6 +23,8 @@ _KEY_END = PREFIX + KEY
 
 _TACTIC, _ROW, _SILENT = object(), object(), object()
 _TIME = " Time: "
+_ROW_NUMBER = PREFIX + len(" (foreignNode) ")
+_ROW_BEGINS = frozenset(" 0123456789")
 _LONGEST_FOREIGN = 200
 _LONGEST_BATCH = 128
 _STAMP_INSIDE = "/20"
@@ -66,21 +68,21 @@ class _Reader:
             for line in lines:
                 number += 1
                 action = route(line[STAMP:_KEY_END])
-                if line.find(_STAMP_INSIDE, PREFIX) >= 0:
-                    action = None
-                if action is _TACTIC and line.find(_TIME, _KEY_END) > 0:
+                if action is None or line.find(_STAMP_INSIDE, PREFIX) >= 0:
+                    self._structural(number, line, None)
+                elif action is _TACTIC and line.find(_TIME, _KEY_END) > 0:
                     is_named = line[_KEY_END] != ":"
                     pending.append(line[PREFIX:] if is_named else NAMELESS + line[_KEY_END + 1 :])
                 elif action is _SILENT:
                     pass
-                elif action is _ROW and MYELIN_ROW.match(line, PREFIX):
+                elif action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
                     rows.append(line[PREFIX:])
                 else:
                     self._structural(number, line, action)
-                    if self.parser.tuner is not tuner:
-                        route = self._routes().get
-                        tuner = self.parser.tuner
-                        pending = tuner.tactics.pending
+                if self.parser.tuner is not tuner:
+                    route = self._routes().get
+                    tuner = self.parser.tuner
+                    pending = tuner.tactics.pending
             if len(pending) > _LONGEST_BATCH:
                 self._flush()
         self.number = number
