@@ -26,6 +26,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from build_log import measure_build_log
 from keys import measure_keys
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
@@ -186,6 +187,7 @@ def main() -> None:
         words = f"{options.layers // 10} layers with names of {LONG_NAME} characters"
         console.print(measure_keys(long_names, options.layers // 10, words))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
+    measure_build_log()
 
 
 if __name__ == "__main__":

@@ -236,6 +236,17 @@ def _keys(options: argparse.Namespace) -> int:
     return _OK
 
 
+def _of(family: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """A command of a module in `commands`, which is imported when it runs."""
+
+    def run(options: argparse.Namespace) -> int:
+        from importlib import import_module
+
+        return int(getattr(import_module(f"trex_tui.commands.{family}"), function)(options))
+
+    return run
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "open": _open,
     "serve": _serve,
@@ -243,6 +254,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "summary": _summary,
     "layers": _layers,
     "explain": _explain,
+    "build-log": _of("build_log", "run_build_log"),
+    "metadata": _of("build_log", "run_metadata"),
 }
 
 
