@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from array import array
 
 from trex_tui.artifacts.buildlog.tactics import Columns, Tactics, parse_id
 
 _NAN = math.nan
-_HEAD = len("Tactic Name: ")
-_TIME = " Time: "
-NAMELESS = "Tactic Name: - Tactic:"
+_HEAD = "Tactic Name: "
+TIME = " Time: "
+STAMP_INSIDE = "/20"
+"""In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
 _FOREIGN = len(" (foreignNode)")
 _NAMED = re.compile(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
 _PLAIN = re.compile(r"Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
@@ -28,17 +30,15 @@ class TacticColumns:
     """Writes tactics into columns, with every text once.
 
     Attributes:
-        pending: Messages of timed tactics that are not in the columns yet, each as `Tactic Name: K Tactic: T Time: X`; where
-            no name is known, K is `-`. Views of them are handed out already.
-        moved: Set by `flush` where messages could not be read: the first place of the batch, and the new place of each.
+        next: Place of the tactic that comes next in the log. `take` writes ahead of it; whoever reads the lines in between
+            moves it on.
     """
 
     def __init__(self) -> None:
         self.columns = Columns()
-        self.pending: list[str] = []
-        self.moved: tuple[int, list[int]] | None = None
+        self.next = 0
         self._places = {"": 0, "-": 0}
-        self._views: list[Tactics] = []
+        self._heads = {"": 0}
         self._set_names: list[tuple[int, str, int | None]] = []
 
     def place_of(self, text: str) -> int:
@@ -56,84 +56,78 @@ class TacticColumns:
         except KeyError:
             return array("I", [self.place_of(text) for text in texts])
 
-    @property
-    def next(self) -> int:
-        """Place of the tactic that comes next."""
-        return len(self.columns.ids) + len(self.pending)
-
     def view(self, start: int) -> Tactics:
         """The tactics from `start` up to here."""
-        found = Tactics(self.columns, start, self.next)
-        if self.pending:
-            self._views.append(found)
-        return found
+        if self._set_names:
+            self._settle_names()
+        return Tactics(self.columns, start, self.next)
 
     def set_name(self, name: str, number: int | None) -> None:
         """Name the tactic that comes next, if it is this one: at the end of a build names are set without timing."""
         self._set_names.append((self.next, name, number))
 
+    def _settle_names(self) -> None:
+        columns = self.columns
+        for place, name, number in self._set_names:
+            if place < self.next and number in (None, columns.ids[place]):
+                columns.names[place] = self.place_of(name)
+        self._set_names = [one for one in self._set_names if one[0] >= self.next]
+
     def add(self, message: str) -> bool:
-        """Take a message that begins with `Tactic`; False if it tells no time."""
-        if _TIME in message:
-            self.pending.append(NAMELESS + message[7:] if message[6:7] == ":" else message)
-            return True
+        """Take a message that begins with `Tactic`, at `next`; False if it tells no time."""
         match = _PLAIN.match(message) or _NAMED.match(message)
-        if match is None:
+        number = parse_id(match["id"]) if match else None
+        if match is None or number is None:
             return False
-        self.pending.append(
-            f"Tactic Name: {match.groupdict().get('name') or '-'} Tactic: {match['id']} Time: {match['time']}"
-        )
+        columns = self.columns
+        columns.ids.insert(self.next, number)
+        columns.times.insert(self.next, float_of(match["time"]))
+        columns.names.insert(self.next, self.place_of(match.groupdict().get("name") or ""))
+        self.next += 1
         return True
 
-    def flush(self) -> list[str]:
-        """Move what is pending into the columns; return the messages that could not be read."""
-        batch = self.pending
-        count = len(batch)
-        if not count:
-            return []
-        left: list[str] = []
+    def take(self, lines: list[str], prefix: int) -> bool:
+        """Take whole lines of the form `P Tactic: T Time: X` or `P Tactic Name: K Tactic: T Time: X`; `next` stays.
+
+        Args:
+            prefix: Length of P with the space behind it.
+
+        Returns:
+            False if one has another form, or holds a second time stamp: then none is taken.
+        """
+        count = len(lines)
+        text = "\n".join(lines)
+        parts = text.replace(" Tactic: ", "\n").replace(TIME, "\n").split("\n")
+        if len(parts) != 3 * count or text.count(STAMP_INSIDE) != count:
+            return False
+        known = self._heads
         try:
-            heads, numbers, seconds = _columns_of(batch)
-            ids, times = _ids(numbers), array("d", map(float, seconds))
-            names = self._places_of(heads)
+            ids, times = _ids(parts[1::3]), array("d", map(float, parts[2::3]))
+            try:
+                names = array("I", [known[head[prefix:]] for head in parts[0::3]])
+            except KeyError:
+                names = array("I", [self._place_of_head(head[prefix:]) for head in parts[0::3]])
         except (ValueError, OverflowError):
-            ids, times, names, left = self._one_by_one()
+            return False
         columns = self.columns
         columns.ids.extend(ids)
         columns.times.extend(times)
         columns.names.extend(names)
-        for place, name, number in self._set_names:
-            if place < len(columns.names) and number in (None, columns.ids[place]):
-                columns.names[place] = self.place_of(name)
-        self._set_names = [one for one in self._set_names if one[0] >= len(columns.names)]
-        self._views.clear()
-        batch.clear()
-        return left
+        return True
 
-    def _one_by_one(self) -> tuple[array[int], array[float], array[int], list[str]]:
-        """As the columns would have it, without the messages that cannot be read; whatever is behind them moves up."""
-        ids, times, names = array("Q"), array("d"), array("I")
-        left: list[str] = []
-        first = len(self.columns.ids)
-        new_places = [first]
-        for message in self.pending:
-            match = _NAMED.match(message)
-            number = parse_id(match["id"]) if match else None
-            if match is None or number is None:
-                left.append(message)
-            else:
-                ids.append(number)
-                times.append(float_of(match["time"]))
-                names.append(self.place_of(match["name"]))
-            new_places.append(first + len(ids))
-        if left:
-            for view in self._views:
-                view.move(first, new_places)
-            self._set_names = [
-                (moved(place, first, new_places), name, number) for place, name, number in self._set_names
-            ]
-            self.moved = (first, new_places)
-        return ids, times, names, left
+    def _place_of_head(self, head: str) -> int:
+        """Where the name in `Tactic Name: K` stands; 0 where there is none.
+
+        Raises:
+            ValueError: The head is another.
+        """
+        place = self._heads.get(head)
+        if place is None:
+            name = head[len(_HEAD) :]
+            if not head.startswith(_HEAD) or not name:
+                raise ValueError
+            place = self._heads[head] = self.place_of(name)
+        return place
 
     def add_myelin(self, batch: list[str]) -> None:
         """Add rows of a Myelin table; lines that are none are left out."""
@@ -179,37 +173,26 @@ class TacticColumns:
             columns.parameters.append(self.place_of((match["rest"] or "").strip()))
 
 
-def _columns_of(batch: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """Names, numbers and times of messages of the form `Tactic Name: K Tactic: T Time: X`.
-
-    Raises:
-        ValueError: One has another form.
-    """
-    count = len(batch)
-    words = " ".join(batch).split(" ")
-    if len(words) == 7 * count and words[3::7].count("Tactic:") == words[5::7].count("Time:") == count:
-        return words[2::7], words[4::7], words[6::7]
-    # Names of GEMM kernels hold spaces: `… numSplitK: 1 numBuffers: 0 numKernels: 1`.
-    parts = "\n".join(batch).replace(" Tactic: ", "\n").replace(_TIME, "\n").split("\n")
-    if len(parts) != 3 * count:
-        raise ValueError
-    return [part[_HEAD:] for part in parts[0::3]], parts[1::3], parts[2::3]
-
-
 def _ids(texts: list[str]) -> array[int]:
-    """Tactic numbers, if all are hexadecimal.
+    """Tactic numbers.
 
     Raises:
-        ValueError, OverflowError: One is something else.
+        ValueError, OverflowError: One is no number of 64 bits.
     """
-    if "".join(texts).count("0x") != len(texts):
+    joined = "".join(texts)
+    count = len(texts)
+    if len(joined) == 18 * count and joined[0::18].count("0") == joined[1::18].count("x") == count:
+        # All have 16 hexadecimal digits, as since TensorRT 8.2.
+        ids = array("Q", bytes.fromhex(joined.replace("0x", "")))
+        if len(ids) == count:
+            if sys.byteorder == "little":
+                ids.byteswap()
+            return ids
+    numbers = [parse_id(text) for text in texts]
+    known = [number for number in numbers if number is not None]
+    if len(known) != count:
         raise ValueError
-    return array("Q", [int(text, 16) for text in texts])
-
-
-def moved(place: int, first: int, new_places: list[int]) -> int:
-    """Where an entry stands after `TacticColumns.moved`."""
-    return new_places[min(place - first, len(new_places) - 1)] if place >= first else place
+    return array("Q", known)
 
 
 def float_of(text: str) -> float:

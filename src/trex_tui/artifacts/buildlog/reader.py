@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from trex_tui.artifacts.buildlog.batch import NAMELESS
+from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
 from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_lines
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
@@ -21,14 +21,11 @@ _VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
 PREFIX = STAMP + len(_VERBOSE[0])
 _KEY_END = PREFIX + KEY
 
-_TACTIC, _ROW, _SILENT = object(), object(), object()
-_TIME = " Time: "
+_TACTIC, _TAKEN, _ROW, _SILENT = object(), object(), object(), object()
 _ROW_NUMBER = PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
 _LONGEST_FOREIGN = 200
-_LONGEST_BATCH = 128
-_STAMP_INSIDE = "/20"
-"""In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
+_MANY_ROWS = 1024
 
 
 def read_build_log(path: Path) -> BuildTrace:
@@ -48,6 +45,7 @@ class _Reader:
         self.path = path
         self.state = ReadState()
         self.parser = MessageParser()
+        self._route = self._routes().get
         self.number = 0
         self._first_stamp: int | None = None
         self._last_stamp: int | None = None
@@ -58,47 +56,72 @@ class _Reader:
         self._broken_line = 0
 
     def read(self) -> BuildTrace:
-        """Read all lines. What is frequent is told by 16 characters at a fixed place; the rest goes the long way round."""
-        rows = self._rows
-        number = 0
-        route = self._routes().get
-        tuner = self.parser.tuner
-        pending = tuner.tactics.pending
+        """Read all lines."""
         for lines in read_lines(self.path, self.state):
-            for line in lines:
-                number += 1
-                action = route(line[STAMP:_KEY_END])
-                if action is None or line.find(_STAMP_INSIDE, PREFIX) >= 0:
-                    self._structural(number, line, None)
-                elif action is _TACTIC and line.find(_TIME, _KEY_END) > 0:
-                    is_named = line[_KEY_END] != ":"
-                    pending.append(line[PREFIX:] if is_named else NAMELESS + line[_KEY_END + 1 :])
-                elif action is _SILENT:
-                    pass
-                elif action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
-                    rows.append(line[PREFIX:])
-                else:
-                    self._structural(number, line, action)
-                if self.parser.tuner is not tuner:
-                    route = self._routes().get
-                    tuner = self.parser.tuner
-                    pending = tuner.tactics.pending
-            if len(pending) > _LONGEST_BATCH:
-                self._flush()
-        self.number = number
-        self._flush()
+            rest = lines
+            while rest:
+                rest = rest[self._piece(rest) :]
+        self._flush_rows(self.number)
         self._settle()
         return self._finished()
+
+    def _piece(self, lines: list[str]) -> int:
+        """Read some lines; return how many, which is fewer than there are where another build begins.
+
+        What is frequent is told by 16 characters at a fixed place. All tactics are taken first, by the column; then the other
+        lines are looked at one by one.
+        """
+        tuner = self.parser.tuner
+        tactics, rows, before = tuner.tactics, self._rows, self.number
+        actions, is_taken = self._routed(lines)
+        others = [place for place, action in enumerate(actions) if action is not _TAKEN]
+        end = 0  # of what is read, within `lines`
+        for place in others:
+            line, action = lines[place], actions[place]
+            tactics.next += place - end
+            end = place + 1
+            if action is _SILENT:
+                continue
+            if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
+                if line.find(STAMP_INSIDE, PREFIX) < 0:
+                    rows.append(line[PREFIX:])
+                    continue
+            elif action is _TACTIC and not is_taken and TIME in line and line.find(STAMP_INSIDE, PREFIX) < 0:
+                tuner.timed(before + end, line[PREFIX:])
+                continue
+            self._structural(before + end, line, action)
+            if self.parser.tuner is not tuner:
+                self._route = self._routes().get
+                return end
+        tactics.next += len(lines) - end
+        self.number = before + len(lines)
+        if len(rows) > _MANY_ROWS:
+            self._flush_rows(self.number)
+        return len(lines)
+
+    def _routed(self, lines: list[str]) -> tuple[list[object], bool]:
+        """Where each line goes, and whether the tactics among them are in their columns already."""
+        actions: list[object] = list(map(self._route, [line[STAMP:_KEY_END] for line in lines]))
+        count = actions.count(_TACTIC)
+        if not count:
+            return actions, True
+        tactics = self.parser.tuner.tactics
+        timed = [line for line, action in zip(lines, actions) if action is _TACTIC and TIME in line]
+        if not tactics.take(timed, PREFIX):
+            return actions, False
+        if len(timed) == count:
+            return [_TAKEN if action is _TACTIC else action for action in actions], True
+        return [
+            _TAKEN if action is _TACTIC and TIME in line else action for line, action in zip(lines, actions)
+        ], True
 
     def _structural(self, number: int, line: str, action: object) -> None:
         """A line that is no tactic and no row of a table."""
         self.number = number
-        if self._rows:
-            self.parser.tuner.myelin_rows(number - 1, self._rows)
-            self._rows.clear()
+        self._flush_rows(number - 1)
         if self._broken and number > self._broken_line + 1:
             self._settle()
-        if line[:STAMP] == self._stamp and not self._broken and line.find(_STAMP_INSIDE, PREFIX) < 0:
+        if line[:STAMP] == self._stamp and not self._broken and line.find(STAMP_INSIDE, PREFIX) < 0:
             if action is _ROW:
                 action = self.parser.tuner.myelin_note
             if callable(action):
@@ -122,13 +145,11 @@ class _Reader:
             routes[f"{said} (fore"] = _ROW
         return routes
 
-    def _flush(self) -> None:
-        """Move what is read of tactics to where it stays."""
-        tuner = self.parser.tuner
+    def _flush_rows(self, number: int) -> None:
+        """Hand on the rows of a table, of which line `number` is the last."""
         if self._rows:
-            tuner.myelin_rows(self.number, self._rows)
+            self.parser.tuner.myelin_rows(number, self._rows)
             self._rows.clear()
-        tuner.flush()
 
     # --- one line -------------------------------------------------------------------------------------------------
 
@@ -140,7 +161,7 @@ class _Reader:
             return
         self._settle()
         is_whole = not found.before or self._is_foreign(found.before)
-        if is_whole and _STAMP_INSIDE not in found.message:
+        if is_whole and STAMP_INSIDE not in found.message:
             self._said(found)
             return
         starts = starts_of(line)[1 if is_whole else 0 :]

@@ -157,14 +157,6 @@ class Tactics(_View[Tactic]):
         name = columns.texts[columns.names[place]]
         return Tactic(columns.ids[place], name or None, _known(columns.times[place]))
 
-    def move(self, first: int, new_places: list[int]) -> None:
-        """Follow the columns where entries from `first` on have moved. Only the reader calls it."""
-        last = len(new_places) - 1
-        if self._start >= first:
-            self._start = new_places[min(self._start - first, last)]
-        if self._stop >= first:
-            self._stop = new_places[min(self._stop - first, last)]
-
     @property
     def times_ms(self) -> array[float]:
         """All times; NaN or infinite where one was not measured."""

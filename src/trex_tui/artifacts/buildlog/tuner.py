@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from trex_tui.artifacts.buildlog.batch import TacticColumns, float_of, moved
+from trex_tui.artifacts.buildlog.batch import TacticColumns, float_of
 from trex_tui.artifacts.buildlog.tactics import NO_TACTIC, MyelinTactics, parse_id
 from trex_tui.artifacts.buildlog.tuner_state import CombinationState, LayerState, RunnerState
 from trex_tui.artifacts.buildlog.tuning import (
@@ -152,18 +152,9 @@ class Tuner:
     # --- what happens under a runner ------------------------------------------------------------------------------
 
     def timed(self, line: int, message: str) -> None:
-        """A message that begins with `Tactic`; those that plainly tell a time may go to `tactics.pending` without asking."""
+        """A message that begins with `Tactic`; those that plainly tell a time may go to `tactics.take` without asking."""
         if not self.tactics.add(message):
             self._skip(line, message)
-
-    def flush(self) -> list[str]:
-        """Move pending tactics into their columns; return the messages that could not be read."""
-        left = self.tactics.flush()
-        if left and self.tactics.moved and self._runner is not None:
-            self._runner.start = moved(self._runner.start, *self.tactics.moved)
-        if left and self.tactics.moved:
-            self._taken = moved(self._taken, *self.tactics.moved)
-        return left
 
     def myelin_rows(self, line: int, batch: list[str]) -> None:
         """Rows of a Myelin table, in a row; `line` is that of the last."""
