@@ -218,10 +218,10 @@ class MessageParser:
         """Messages that begin with a name."""
         if message.startswith("Tactic"):
             self.tuner.timed(line, message)
-        elif "Set Tactic Name: " in message:
-            self.tuner.set_name(message)
         elif ") profiling completed in " in message:
             self.tuner.fastest(message)
+        elif "Set Tactic Name: " in message:
+            self.tuner.set_name(message)
         elif ": Fusing " in message:
             self.optimizer.fusing(line, message)
         elif "] got cached result: " in message:

@@ -89,9 +89,20 @@ class _Reader:
             elif action is _TACTIC and not is_taken and TIME in line and line.find(STAMP_INSIDE, PREFIX) < 0:
                 tuner.timed(before + end, line[PREFIX:])
                 continue
-            self._structural(before + end, line, action)
+            if rows:
+                self._flush_rows(before + place)
+            if (
+                line[:STAMP] == self._stamp
+                and callable(action)
+                and not self._broken
+                and line.find(STAMP_INSIDE, PREFIX) < 0
+            ):
+                action(before + end, line[PREFIX:])
+            else:
+                self._structural(before + end, line, action)
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
+                self.number = before + end
                 return end
         tactics.next += len(lines) - end
         self.number = before + len(lines)
@@ -116,16 +127,13 @@ class _Reader:
         ], True
 
     def _structural(self, number: int, line: str, action: object) -> None:
-        """A line that is no tactic and no row of a table."""
+        """A line that is none of the frequent ones, or that something may be wrong with."""
         self.number = number
-        self._flush_rows(number - 1)
         if self._broken and number > self._broken_line + 1:
             self._settle()
         if line[:STAMP] == self._stamp and not self._broken and line.find(STAMP_INSIDE, PREFIX) < 0:
             if action is _ROW:
-                action = self.parser.tuner.myelin_note
-            if callable(action):
-                action(number, line[PREFIX:])
+                self.parser.tuner.myelin_note(number, line[PREFIX:])
                 return
             if line[STAMP:PREFIX] in _VERBOSE:
                 self.parser.other(number, line[PREFIX:])

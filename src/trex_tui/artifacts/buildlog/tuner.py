@@ -338,10 +338,15 @@ class Tuner:
         runner.table = None
 
     def _end_runner(self) -> None:
-        runner = self._current()
+        runner = self._runner
         if runner is None:
-            return
-        self._end_table()
+            if self.tactics.next <= self._taken:
+                return
+            runner = self._current()
+            if runner is None:
+                return
+        if runner.table is not None:
+            self._end_table()
         self._runner = None
         if self._combination is not None:
             self._combination.runners.append(runner.finished(self.tactics.view(runner.start)))
