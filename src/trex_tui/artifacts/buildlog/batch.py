@@ -98,7 +98,7 @@ class TacticColumns:
         count = len(lines)
         text = "\n".join(lines)
         parts = text.replace(" Tactic: ", "\n").replace(TIME, "\n").split("\n")
-        if len(parts) != 3 * count or text.count(STAMP_INSIDE) != count:
+        if len(parts) != 3 * count:
             return False
         known = self._heads
         try:
@@ -124,7 +124,7 @@ class TacticColumns:
         place = self._heads.get(head)
         if place is None:
             name = head[len(_HEAD) :]
-            if not head.startswith(_HEAD) or not name:
+            if not head.startswith(_HEAD) or not name or STAMP_INSIDE in name:
                 raise ValueError
             place = self._heads[head] = self.place_of(name)
         return place

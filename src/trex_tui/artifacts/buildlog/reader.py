@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 from pathlib import Path
 
 from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
@@ -21,7 +22,7 @@ _VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
 PREFIX = STAMP + len(_VERBOSE[0])
 _KEY_END = PREFIX + KEY
 
-_TACTIC, _TAKEN, _ROW, _SILENT = object(), object(), object(), object()
+_TACTIC, _ROW, _SILENT = object(), object(), object()
 _ROW_NUMBER = PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
 _LONGEST_FOREIGN = 200
@@ -73,8 +74,8 @@ class _Reader:
         """
         tuner = self.parser.tuner
         tactics, rows, before = tuner.tactics, self._rows, self.number
-        actions, is_taken = self._routed(lines)
-        others = [place for place, action in enumerate(actions) if action is not _TAKEN]
+        actions: list[object] = list(map(self._route, [line[STAMP:_KEY_END] for line in lines]))
+        others, is_taken = self._taken(lines, actions)
         end = 0  # of what is read, within `lines`
         for place in others:
             line, action = lines[place], actions[place]
@@ -110,21 +111,17 @@ class _Reader:
             self._flush_rows(self.number)
         return len(lines)
 
-    def _routed(self, lines: list[str]) -> tuple[list[object], bool]:
-        """Where each line goes, and whether the tactics among them are in their columns already."""
-        actions: list[object] = list(map(self._route, [line[STAMP:_KEY_END] for line in lines]))
-        count = actions.count(_TACTIC)
-        if not count:
-            return actions, True
+    def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
+        """Take the tactics among some lines; return the places of all others, and whether it could be done."""
         tactics = self.parser.tuner.tactics
-        timed = [line for line, action in zip(lines, actions) if action is _TACTIC and TIME in line]
-        if not tactics.take(timed, PREFIX):
-            return actions, False
-        if len(timed) == count:
-            return [_TAKEN if action is _TACTIC else action for action in actions], True
-        return [
-            _TAKEN if action is _TACTIC and TIME in line else action for line, action in zip(lines, actions)
-        ], True
+        timed = [line for line, action in zip(lines, actions, strict=True) if action is _TACTIC]
+        if not timed or tactics.take(timed, PREFIX):
+            return [place for place, action in enumerate(actions) if action is not _TACTIC], True
+        # Most likely one of them was skipped for want of memory, and tells no time.
+        is_timed = [action is _TACTIC and TIME in line for line, action in zip(lines, actions, strict=True)]
+        if tactics.take(list(compress(lines, is_timed)), PREFIX):
+            return [place for place, is_one in enumerate(is_timed) if not is_one], True
+        return list(range(len(lines))), False
 
     def _structural(self, number: int, line: str, action: object) -> None:
         """A line that is none of the frequent ones, or that something may be wrong with."""
