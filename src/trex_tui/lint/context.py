@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from trex_tui.analysis.build_trace import LayerChoice, layer_choices
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
 from trex_tui.analysis.timing import TimingStatistics, timing_statistics
+from trex_tui.artifacts.buildlog import BuildTrace
+from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -123,6 +126,29 @@ class Context:
     def tactic(self, layer: Layer) -> Tactic | None:
         """The tactic taken apart; None if it has no name or none that can be read."""
         return parse_tactic(layer.tactic)
+
+    # The log of the build
+
+    @property
+    def build_trace(self) -> BuildTrace | None:
+        """What the log of the build tells; None without one. The first to ask pays for reading it."""
+        from trex_tui.lint.logs import trace_of
+
+        return trace_of(self.engine, ArtifactKind.BUILD_LOG)
+
+    @cached_property
+    def choices(self) -> tuple[LayerChoice, ...]:
+        """How each layer came to its tactic, by index; empty without a log."""
+        return layer_choices(self.build_trace, self.engine) if self.build_trace else ()
+
+    @cached_property
+    def layers_by_tuning(self) -> Mapping[str, tuple[int, ...]]:
+        """Name of a layer as the builder tuned it -> the layers of the engine made from it."""
+        found: dict[str, list[int]] = {}
+        for layer, choice in zip(self.layers, self.choices, strict=True):
+            name = choice.tuning.name if choice.tuning else layer.name
+            found.setdefault(name, []).append(layer.index)
+        return {name: tuple(places) for name, places in found.items()}
 
     # Types
 

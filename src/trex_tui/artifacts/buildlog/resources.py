@@ -58,6 +58,9 @@ _FALLBACKS = (
     re.compile(r"Layer '(?P<layer>.+)' \(\w+\): Unsupported on DLA"),
     re.compile(r"Default DLA is enabled but layer (?P<layer>.+) is not (?:supported|running) on DLA"),
     re.compile(r"DLA supports only \d+ subgraphs per DLA core\..* for layer (?P<layer>.+?)\s*$"),
+    re.compile(
+        r"DLA only supports FP16 and Int8 precision type\. Switching (?P<layer>.+?) device type to GPU"
+    ),
     re.compile(r"Validation failed for DLA layer: (?P<layer>.+?)\. Switching to GPU"),
 )
 _STREAM_COUNTS = {"streams used": "streams", "aux streams": "auxiliary", "events used": "events"}
