@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from trex_tui.analysis.build_trace import LayerChoice, layer_choices
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
 from trex_tui.analysis.timing import TimingStatistics, timing_statistics
-from trex_tui.artifacts.buildlog import BuildTrace
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
@@ -23,6 +22,10 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.links import Link
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import Tactic, parse_tactic
+
+if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log
+    from trex_tui.analysis.build_trace import LayerChoice
+    from trex_tui.artifacts.buildlog import BuildTrace
 
 QUANTIZED = frozenset({DataType.INT8, DataType.FP8, DataType.FP4, DataType.INT4})
 FLOATING = frozenset({DataType.FP32, DataType.TF32, DataType.FP16, DataType.BF16})
@@ -139,7 +142,12 @@ class Context:
     @cached_property
     def choices(self) -> tuple[LayerChoice, ...]:
         """How each layer came to its tactic, by index; empty without a log."""
-        return layer_choices(self.build_trace, self.engine) if self.build_trace else ()
+        trace = self.build_trace
+        if trace is None:
+            return ()
+        from trex_tui.analysis.build_trace import layer_choices
+
+        return layer_choices(trace, self.engine)
 
     @cached_property
     def layers_by_tuning(self) -> Mapping[str, tuple[int, ...]]:

@@ -6,8 +6,8 @@ A verbose log may take seconds to read; a set without one costs nothing.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.buildlog import BuildTrace, read_build_log
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
@@ -15,9 +15,12 @@ from trex_tui.lint.context import Context
 from trex_tui.lint.model import NotChecked
 from trex_tui.lint.telling import NO_BUILD_LOG
 
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog import BuildTrace
+
 ALONE = "The builder measured each tactic alone, a few times: its times are no latencies of the engine."
-_LOADED = f"the log is of a run that loaded the engine, not of its build: {NO_BUILD_LOG}"
-_TERSE = f"the build log is not verbose, so it does not tell what the builder tried: {NO_BUILD_LOG}"
+_LOADED = f"the log is of a run that loaded the engine, not of its build: this {NO_BUILD_LOG}"
+TERSE = "the build log is not verbose: build with trtexec --verbose, so that it tells what the builder tried and chose"
 _UNREADABLE = "the build log cannot be read"
 
 
@@ -27,6 +30,8 @@ def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
     path = engine.files.get(kind)
     if path is None:
         return None
+    from trex_tui.artifacts.buildlog import read_build_log  # 25 ms, and most sets have no log
+
     try:
         return read_build_log(path)
     except ArtifactError:
@@ -46,8 +51,8 @@ def build_log(context: Context, rule: str) -> BuildTrace | NotChecked:
 def verbose_log(context: Context, rule: str) -> BuildTrace | NotChecked:
     """The log of the build with all that the builder tried, or why the rule cannot look."""
     trace = build_log(context, rule)
-    if isinstance(trace, BuildTrace) and not trace.is_verbose:
-        return NotChecked(rule, _TERSE)
+    if not isinstance(trace, NotChecked) and not trace.is_verbose:
+        return NotChecked(rule, TERSE)
     return trace
 
 

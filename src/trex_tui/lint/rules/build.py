@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.buildlog.model import TimingCache
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.options import Run, build_run, version_of
 from trex_tui.text import plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog.model import TimingCache
 
 _PERFORMANCE = (
     "Optimizing Builder Performance: "
@@ -84,8 +87,8 @@ def _odd_workspace(run: Run, size: float, asked: str | None) -> Finding:
 def _timing_cache(context: Context) -> Iterator[Finding | NotChecked]:
     run = build_run(context.engine)
     told = context.build_trace
-    cache = TimingCache() if told is None or told.only_loads else told.cache
-    mode = run.options.get("timingCacheMode", "").lower() or cache.mode
+    cache = None if told is None or told.only_loads else told.cache
+    mode = run.options.get("timingCacheMode", "").lower() or (cache.mode if cache else None)
     if not mode:
         yield NotChecked(
             "BUILD003", NO_OPTIONS if not run.options else "the build options do not state timingCacheMode"
@@ -103,8 +106,13 @@ def _timing_cache(context: Context) -> Iterator[Finding | NotChecked]:
                 Evidence("source", run.source),
             ),
         )
-    elif cache.unreadable is not None or (cache.hits == 0 and cache.entries and not cache.loaded_bytes):
+    elif cache is not None and (cache.unreadable is not None or _served_nothing(cache)):
         yield _cold_cache(cache)
+
+
+def _served_nothing(cache: TimingCache) -> bool:
+    """Whether a cache was asked and had no answer; `cached_results` counts those within one build too."""
+    return cache.hits == 0 and bool(cache.entries) and not cache.cached_results
 
 
 def _cold_cache(cache: TimingCache) -> Finding:

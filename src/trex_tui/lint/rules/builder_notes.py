@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.buildlog import BuildTrace
 from trex_tui.lint.context import Context
 from trex_tui.lint.documents import issue
-from trex_tui.lint.logs import build_log
+from trex_tui.lint.logs import TERSE, build_log
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_BUILD_LOG
 from trex_tui.text import plural, printable, shorten_middle
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog import BuildTrace
 
 _AFFECTED = re.compile(
     r"(?P<count>\d{1,9}) weights? (?:is|are) affected by this issue: Detected (?P<what>[^\n]{1,120}?)\.?\s*(?:\n|$)"
@@ -71,8 +73,7 @@ def _builder_notes(context: Context) -> Iterator[Finding | NotChecked]:
                 remedy=note.remedy,
             )
     if not trace.is_verbose:
-        reason = f"a non-conforming implementation is told in a verbose log only: {NO_BUILD_LOG}"
-        yield NotChecked("PREC004", reason)
+        yield NotChecked("PREC004", TERSE)
 
 
 def _non_conforming(context: Context, trace: BuildTrace) -> Iterator[Finding]:

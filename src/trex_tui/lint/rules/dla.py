@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.buildlog.model import DlaFallback
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lint.context import Context
@@ -17,6 +17,9 @@ from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule,
 from trex_tui.lint.options import build_run
 from trex_tui.lint.telling import indices, time_of, time_text, whole_time
 from trex_tui.text import plural, printable, shorten_middle
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog.model import DlaFallback
 
 _RUNTIME = (
     "DLA Runtime Configuration: "

@@ -87,7 +87,10 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
         yield from said
         return
     told = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Verdict.STABLE else ""
+    stated = next((one.evidence[0].value for one in said), None)
     spread = f"coefficient of variance {cv:.1f} %" if cv is not None else "its spread is unknown"
+    if cv is None and stated is not None:
+        spread = f"trtexec names a coefficient of variance of {stated} %"
     tail = f", percentile 99 at {ratio:.2f} times the median" if ratio is not None else ""
     yield Finding(
         "MEASURE002",
@@ -96,7 +99,7 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
         confidence=Confidence.HIGH,
         evidence=(
             Evidence("verdict", run.verdict.value if run else None),
-            Evidence("cv_pct", cv),
+            Evidence("cv_pct", cv if cv is not None else stated),
             Evidence("p99_over_median", ratio),
             Evidence("windows_range_pct", run.windows_range_pct if run else None),
         ),
@@ -114,7 +117,7 @@ def _said_unstable(context: Context) -> list[Finding]:
         findings.append(
             Finding(
                 "MEASURE002",
-                f"trtexec says of its run that {match['what'][0].lower()}{match['what'][1:]} is unstable: coefficient of "
+                f"trtexec says of its run: {match['what']} is unstable, with a coefficient of "
                 f"variance {match['pct']} %.",
                 severity=Severity.WARNING if (pct or 0.0) > VERY_UNSTABLE_CV_PCT else Severity.INFO,
                 confidence=Confidence.MEDIUM,

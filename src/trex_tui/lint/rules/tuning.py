@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
-from trex_tui.analysis.build_trace import NEAR_TIE_PCT, LayerChoice, build_seconds
-from trex_tui.artifacts.buildlog import BuildTrace
-from trex_tui.artifacts.buildlog.tuning import LayerTuning, SkippedTactic, SkipReason
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import REDUCED, Context
@@ -17,6 +15,11 @@ from trex_tui.lint.logs import ALONE, verbose_log
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.telling import called, time_of, time_text
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
+
+if TYPE_CHECKING:  # imported where a log is there: see `lint.logs`
+    from trex_tui.analysis.build_trace import LayerChoice
+    from trex_tui.artifacts.buildlog import BuildTrace
+    from trex_tui.artifacts.buildlog.tuning import LayerTuning, SkippedTactic
 
 _PERFORMANCE = (
     "Optimizing Builder Performance: "
@@ -33,7 +36,7 @@ LONG_SHARE_PCT = 20.0
 LONG_SECONDS = 10.0
 _SINGLE = frozenset({DataType.FP32, DataType.TF32})
 
-_Skips = list[tuple[str, SkippedTactic]]
+_Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
 
 
 # BUILD001
@@ -44,6 +47,8 @@ def _skipped_tactics(context: Context) -> Iterator[Finding | NotChecked]:
     if isinstance(trace, NotChecked):
         yield trace
         return
+    from trex_tui.artifacts.buildlog.tuning import SkipReason
+
     skips = list(_skips(trace))
     for_workspace = [one for one in skips if one[1].reason is SkipReason.WORKSPACE]
     for_device = [one for one in skips if one[1].reason is not SkipReason.WORKSPACE]
@@ -75,8 +80,8 @@ def _beyond_workspace(context: Context, trace: BuildTrace, skips: _Skips) -> Fin
     mib = math.ceil(largest / _MIB)
     return Finding(
         "BUILD001",
-        f"{_count(skips)} {_was(skips)} not tried for want of workspace: up to {format_bytes(largest)} of scratch memory "
-        f"{'is' if len(skips) == 1 else 'are'} needed{hopeless}{there}.",
+        f"{_count(skips)} {_was(skips)} not tried for want of workspace: {_they_need(skips)} {format_bytes(largest)} of "
+        f"scratch memory{hopeless}{there}.",
         _places(context, skips),
         severity=Severity.INFO if is_hopeless else None,
         confidence=Confidence.MEDIUM,
@@ -89,7 +94,8 @@ def _beyond_workspace(context: Context, trace: BuildTrace, skips: _Skips) -> Fin
         ),
         remedy="Nothing, unless this layer is slow: no workspace of this device grants it."
         if is_hopeless
-        else f"Build with --memPoolSize=workspace:{mib} (MiB) or more, and see whether these layers get faster.",
+        else f"Build with --memPoolSize=workspace:{mib} (MiB) or more, or without a limit, and see whether these "
+        "layers get faster.",
     )
 
 
@@ -99,8 +105,8 @@ def _beyond_device(context: Context, skips: _Skips) -> Finding:
     free = f" with {format_bytes(there)} free" if there is not None else ""
     return Finding(
         "BUILD001",
-        f"{_count(skips)} {_was(skips)} not tried because the device ran out of memory{free}: up to "
-        f"{format_bytes(largest)} {'is' if len(skips) == 1 else 'are'} needed.",
+        f"{_count(skips)} {_was(skips)} not tried because the device ran out of memory{free}: {_they_need(skips)} "
+        f"{format_bytes(largest)}.",
         _places(context, skips),
         confidence=Confidence.MEDIUM,
         evidence=(
@@ -121,6 +127,10 @@ def _count(skips: _Skips) -> str:
 
 def _was(skips: _Skips) -> str:
     return "was" if len(skips) == 1 else "were"
+
+
+def _they_need(skips: _Skips) -> str:
+    return "it needs" if len(skips) == 1 else "they need up to"
 
 
 def _by_layer(skips: _Skips) -> str:
@@ -154,6 +164,8 @@ def _near_ties(context: Context) -> Iterator[Finding | NotChecked]:
     if isinstance(trace, NotChecked):
         yield trace
         return
+    from trex_tui.analysis.build_trace import NEAR_TIE_PCT
+
     limit = context.threshold("BUILD006.margin_pct", NEAR_TIE_PCT)
     compared = [
         (abs(margin), layer, choice)
@@ -193,6 +205,8 @@ def _slow_tuning(context: Context) -> Iterator[Finding | NotChecked]:
     if isinstance(trace, NotChecked):
         yield trace
         return
+    from trex_tui.analysis.build_trace import build_seconds
+
     seconds: dict[str, float] = {}
     for tuning in trace.tunings:
         time = _seconds(tuning)
