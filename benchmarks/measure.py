@@ -26,6 +26,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from build_log import measure_build_log
 from compare import measure_comparing
 from keys import measure_keys
 from lint import measure_lint
@@ -190,6 +191,7 @@ def main() -> None:
         console.print(measure_lint([*sets, *made], options.repeat, best_of, parse_json_files, forget))
     console.print(measure_comparing(options.repeat))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
+    measure_build_log()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from trex_tui.lint.model import Finding, NotChecked, Rule
 from trex_tui.lint.rules import (
     attention,
     build,
+    builder_notes,
     dla,
     dynamic,
     fusion,
@@ -30,10 +31,25 @@ from trex_tui.lint.rules import (
     memory,
     plugins,
     roof,
+    tuning,
     well_done,
 )
 
-MODULES = (attention, build, dla, dynamic, fusion, launch, measure, memory, plugins, roof, well_done)
+MODULES = (
+    attention,
+    build,
+    builder_notes,
+    dla,
+    dynamic,
+    fusion,
+    launch,
+    measure,
+    memory,
+    plugins,
+    roof,
+    tuning,
+    well_done,
+)
 RULES: dict[str, Rule] = {rule.id: rule for module in MODULES for rule in module.RULES}
 
 NHWC8 = "Channel major FP16 format where channel % 8 == 0"

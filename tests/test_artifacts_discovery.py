@@ -301,14 +301,9 @@ def test_only_logs(tmp_path: Path) -> None:
         find(tmp_path)
     assert str(failure.value) == (
         f"{tmp_path}: no engine found: no layer-info, profile or timing JSON here or below (2 other files; the first: "
-        f"{tmp_path / 'a.build.log'} is a build log, which cannot be opened alone: it takes a layer-info, profile or "
-        "timing JSON)"
+        f"{tmp_path / 'a.build.log'} is a build log without JSON files beside it; name it to open what it tells)"
     )
     assert len(failure.value.diagnostics) == 2
-    with pytest.raises(
-        ArtifactError, match="is a build log: no layer-info, profile or timing JSON lies beside it"
-    ):
-        find(tmp_path / "a.build.log")
 
 
 def test_configuration_beside_artifacts_is_none_of_them(tmp_path: Path) -> None:
@@ -317,3 +312,17 @@ def test_configuration_beside_artifacts_is_none_of_them(tmp_path: Path) -> None:
     found = scan([tmp_path])
     assert [one.name for one in found.sets] == ["a"]
     assert found.diagnostics == ()
+
+
+def test_a_log_that_is_named_stands_for_its_engine(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.build.log": BUILD_LOG, "a.profile.log": PROFILE_LOG, "b.build.log": BUILD_LOG})
+    (found,) = find(tmp_path / "a.build.log")
+    assert (found.name, names_of(found.files)) == (
+        "a",
+        {"build_log": "a.build.log", "profile_log": "a.profile.log"},
+    )
+    (found,) = find(tmp_path / "b.build.log")
+    assert names_of(found.files) == {"build_log": "b.build.log"}
+    write_files(tmp_path, {"a.graph.json": GRAPH})
+    (found,) = find(tmp_path / "a.build.log")
+    assert list(names_of(found.files)) == ["graph", "build_log", "profile_log"]

@@ -10,7 +10,7 @@ import pytest
 
 from trex_tui.analysis.latency import end_to_end
 from trex_tui.analysis.timing import timing_statistics
-from trex_tui.artifacts.log_summary import performance_in_log
+from trex_tui.artifacts.buildlog import read_build_log
 from trex_tui.engine import load_engine
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
@@ -42,7 +42,9 @@ def test_tells_latency_and_its_source(tmp_path: Path, name: str) -> None:
 
 
 def test_the_samples_log_says_what_its_metadata_says() -> None:
-    printed = performance_in_log(SAMPLES / "alexnet" / "alexnet_fp16.profile.log")
+    performance = read_build_log(SAMPLES / "alexnet" / "alexnet_fp16.profile.log").performance
+    assert performance is not None
+    printed = performance.values
     metadata = json.loads(
         (SAMPLES / "alexnet" / "alexnet_fp16.profile.metadata.json").read_text(encoding="utf-8")
     )
@@ -60,7 +62,8 @@ def test_metadata_wins(tmp_path: Path) -> None:
     assert (found.summary.median_ms, found.source) == (1.25, "profile_metadata: performance_summary")
 
 
-def test_no_log_no_summary(tmp_path: Path) -> None:
-    assert performance_in_log(tmp_path / "absent.log") == {}
-    (tmp_path / "b.log").write_bytes(b"\x00\xff" * 100)
-    assert performance_in_log(tmp_path / "b.log") == {}
+def test_a_log_that_cannot_be_read_costs_the_log(tmp_path: Path) -> None:
+    (tmp_path / "a.graph.json").write_text(json.dumps({"Layers": [{"Name": "x", "LayerType": "NoOp"}]}))
+    (tmp_path / "a.profile.log.gz").write_bytes(gzip.compress(LOG.encode() * 2000)[:400])
+    engine = load_engine(tmp_path)
+    assert len(engine.layers) == 1

@@ -27,7 +27,7 @@ def test_layers_that_fell_back(tmp_path: Path) -> None:
     findings, reasons = check("DLA001", engine_of(layers, ["x", "y"], times=[1.0, 0.2, 0.1], files=files))
     assert [one.layers for one in findings] == [(1,)]
     assert findings[0].stake_ms is None
-    assert "build log" in reasons[0].reason
+    assert reasons == []  # a log of the build without a word about fallbacks
     whole = [block("a", "x", "d"), reformat("r", image("d"), image("y"))]
     assert check("DLA001", engine_of(whole, ["x", "y"], files=files))[0] == []
 

@@ -151,9 +151,3 @@ class TestWholeEngine:
         (found,) = findings(engine_of(tmp_path, self.single(), device=RTX_3090), "PREC003")
         assert found.stake_ms is None
         assert found.confidence is Confidence.MEDIUM
-
-
-def test_the_log_is_needed_for_the_builders_notes(tmp_path: Path) -> None:
-    engine = engine_of(tmp_path, [conv("a", "a", "b")], [1.0])
-    assert findings(engine, "PREC004") == []
-    assert "build log" in not_checked(engine, "PREC004")[0].reason

@@ -10,7 +10,7 @@ import os
 import sys
 
 from trex_tui._version import __version__
-from trex_tui.commands.output import print_json, print_text
+from trex_tui.commands.output import complain, print_json, print_text
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except TrexError as error:
-        _complain(f"error: {error}")
+        complain(f"error: {error}")
         return int(error.exit_code)
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _OK
     except OSError as error:
         _abandon_stdout()
-        _complain(f"error: cannot write the result: {error.strerror or error}")
+        complain(f"error: cannot write the result: {error.strerror or error}")
         return _BAD_INPUT
 
 
@@ -141,7 +141,7 @@ def _summary(options: argparse.Namespace) -> int:
     for engine in engines:
         print_text(partial(print_summary, engine))
     for diagnostic in strays:
-        _complain(f"{diagnostic.severity.value}: {diagnostic}")
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
     return _OK
 
 
@@ -166,7 +166,7 @@ def _layers(options: argparse.Namespace) -> int:
     (engine,) = engines
     chosen = _filtered(engine, options.filter) if options.filter else range(len(engine.layers))
     for diagnostic in (*engine.diagnostics, *strays):
-        _complain(f"{diagnostic.severity.value}: {diagnostic}")
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
     ordered = report.sorted_layers(engine, sort, reverse=options.reverse)
     layers = [layer for layer in ordered if layer.index in chosen][: options.top]
     if options.format == "json":
@@ -204,7 +204,7 @@ def _diff(options: argparse.Namespace) -> int:
 
     engines, strays = load_each(options)
     for diagnostic in strays:
-        _complain(f"{diagnostic.severity.value}: {diagnostic}")
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
     return run_diff(options, engines)
 
 
@@ -250,6 +250,17 @@ def _keys(options: argparse.Namespace) -> int:
     return _OK
 
 
+def _of(family: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """A command of a module in `commands`, which is imported when it runs."""
+
+    def run(options: argparse.Namespace) -> int:
+        from importlib import import_module
+
+        return int(getattr(import_module(f"trex_tui.commands.{family}"), function)(options))
+
+    return run
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "open": _open,
     "serve": _serve,
@@ -260,13 +271,9 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "lint": _lint,
     "diff": _diff,
     "explain": _explain,
+    "build-log": _of("build_log", "run_build_log"),
+    "metadata": _of("build_log", "run_metadata"),
 }
-
-
-def _complain(message: str) -> None:
-    from trex_tui.text import printable
-
-    sys.stderr.write(f"trex-tui: {printable(message)}\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ MAX_FILES = 50_000
 """Files looked at below one path. Somebody will start the program in a home directory."""
 
 _SKIPPED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "site-packages"})
+_LOG_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
 _ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
 
 
@@ -203,6 +204,8 @@ def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
         if path in found.files.values():
             files = found.files | named
             return replace(found, files={kind: files[kind] for kind in ArtifactKind if kind in files})
+    if kinds := named.keys() & set(_LOG_KINDS):
+        return _set_of_logs(path, named, kinds, siblings)
     if not any(kind.describes_engine for kind in named):
         kind = next(iter(named)).value.replace("_", " ")
         message = (
@@ -210,6 +213,21 @@ def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
         )
         raise ArtifactError(path, message)
     return ArtifactSet(display_name(stem_of(path)) or path.parent.absolute().name, path.parent, named)
+
+
+def _set_of_logs(
+    path: Path, named: dict[ArtifactKind, Path], kinds: set[ArtifactKind], siblings: Sequence[Path]
+) -> ArtifactSet:
+    """A log that was named and belongs to no set stands for the engine it tells of, with the other log of its stem."""
+    stem = stem_of(path)
+    files = dict(named)
+    for sibling in siblings:
+        if stem and sibling != path and stem_of(sibling) == stem:
+            kind = sniff(sibling).kind
+            if kind in _LOG_KINDS and kind not in kinds:
+                files.setdefault(kind, sibling)
+    ordered = {kind: files[kind] for kind in ArtifactKind if kind in files}
+    return ArtifactSet(display_name(stem) or path.parent.absolute().name, path.parent, ordered)
 
 
 def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
@@ -281,6 +299,8 @@ def _unplaced(
     what = f"is a {kind.value.replace('_', ' ')}"
     if engines:
         return Severity.WARNING, path, f"{what} that fits no set here: no other file shares its stem"
+    if kind in _LOG_KINDS:
+        return Severity.INFO, path, f"{what} without JSON files beside it; name it to open what it tells"
     return (
         Severity.INFO,
         path,

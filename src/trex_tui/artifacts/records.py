@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.header import version_of_log, version_of_plan
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
-from trex_tui.artifacts.log_summary import performance_in_log
 from trex_tui.artifacts.metadata import Metadata, read_metadata
 from trex_tui.artifacts.profile import Profile, read_profile
 from trex_tui.artifacts.timing import Timing, read_timing
-from trex_tui.errors import ArtifactError, Diagnostic
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog import BuildTrace
 
 _T = TypeVar("_T")
 
@@ -66,29 +68,73 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Re
     layer_info = attempt(ArtifactKind.GRAPH, read_layer_info)
     profile = attempt(ArtifactKind.PROFILE, read_profile)
     timing = attempt(ArtifactKind.TIMING, read_timing)
-    if layer_info is None and profile is None and timing is None:
-        failed = [note for note in notes if note.file in source.files.values()]
+    kinds = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
+    metadata, more = read_metadata([source.files[kind] for kind in kinds if kind in source.files])
+    if any(kind in source.files for kind in _LOGS) and (
+        not metadata.performance or (layer_info is None and profile is None)
+    ):
+        known = _Known(layer_info, profile, timing is not None, metadata)
+        filled = _with_logs(known, source, attempt, notes)
+        layer_info, profile, metadata = filled.layer_info, filled.profile, filled.metadata
+    if layer_info is None and profile is None and timing is None and not metadata.performance:
+        about = [note for note in notes if note.file in source.files.values()]
+        failed = [note for note in about if note.severity is Severity.ERROR] or about
         first = failed[0] if failed else None
         message = first.message if first else "no file of this set could be read"
         raise ArtifactError((first and first.file) or source.directory, message, first.where if first else "")
     for part in (layer_info, profile, timing):
         if part is not None:
             notes.extend(part.diagnostics)
-    kinds = (ArtifactKind.DEVICE_METADATA, ArtifactKind.BUILD_METADATA, ArtifactKind.PROFILE_METADATA)
-    metadata, more = read_metadata([source.files[kind] for kind in kinds if kind in source.files])
-    metadata = _with_printed_performance(metadata, source)
     return Records(source, layer_info, profile, timing, metadata, _stated_version(source), (*notes, *more))
 
 
-def _with_printed_performance(metadata: Metadata, source: ArtifactSet) -> Metadata:
-    """The performance summary out of a log, where no metadata has it."""
-    if metadata.performance:
-        return metadata
-    for kind in (ArtifactKind.PROFILE_LOG, ArtifactKind.BUILD_LOG):
-        printed = performance_in_log(source.files[kind]) if kind in source.files else {}
-        if printed:
-            return replace(metadata, performance=printed, performance_source=kind.value)
-    return metadata
+_LOGS = (ArtifactKind.PROFILE_LOG, ArtifactKind.BUILD_LOG)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the JSON files of a set tell."""
+
+    layer_info: LayerInfo | None
+    profile: Profile | None
+    has_timing: bool
+    metadata: Metadata
+
+
+def _with_logs(
+    known: _Known,
+    source: ArtifactSet,
+    attempt: Callable[[ArtifactKind, Callable[[Path], BuildTrace]], BuildTrace | None],
+    notes: list[Diagnostic],
+) -> _Known:
+    """Fill in from the logs what no JSON file tells.
+
+    Layers and their times come from a log only where the set has neither: a list of another run must not be mixed with it.
+    """
+    from trex_tui.artifacts.buildlog import as_records, read_build_log
+
+    layer_info, profile, metadata = known.layer_info, known.profile, known.metadata
+    is_alone = layer_info is None and profile is None
+    for kind in _LOGS:
+        trace = attempt(kind, read_build_log)
+        if trace is None:
+            continue
+        metadata = as_records.with_log(metadata, trace, kind.value)
+        if is_alone:
+            notes.extend(trace.diagnostics)
+            layer_info = layer_info or as_records.layer_info_of(trace)
+            profile = profile or as_records.profile_of(trace)
+    if (
+        is_alone
+        and not known.has_timing
+        and not metadata.performance
+        and layer_info is None
+        and profile is None
+    ):
+        paths = [source.files[kind] for kind in _LOGS if kind in source.files]
+        message = "tells of no layers and no times: that takes --dumpLayerInfo, --dumpProfile or --verbose"
+        notes.append(Diagnostic(Severity.ERROR, paths[0], "", message))
+    return _Known(layer_info, profile, known.has_timing, metadata)
 
 
 def _stated_version(source: ArtifactSet) -> str | None:

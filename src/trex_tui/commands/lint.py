@@ -16,7 +16,7 @@ from trex_tui.lint.reading import fail_on_of, find_config, rule_names
 from trex_tui.lint.registry import Registry, registry
 from trex_tui.lint.run import run
 from trex_tui.reports.lint.report import EngineReport, LintReport
-from trex_tui.text import plural, printable
+from trex_tui.text import plural
 
 if TYPE_CHECKING:
     import argparse
@@ -132,22 +132,20 @@ def _print(report: LintReport, rules: Registry, form: str) -> None:
 
 def _narrate(report: LintReport) -> None:
     """What is about the run and not about the engines: on stderr."""
+    from trex_tui.commands.output import complain
+
     for diagnostic in (*report.diagnostics, *(d for one in report.engines for d in one.engine.diagnostics)):
-        _complain(f"{diagnostic.severity.value}: {diagnostic}")
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
     for one in report.engines:
         for name in one.result.failed:
-            _complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked")
+            complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked")
     used = {taken.origin for one in report.engines for taken in one.result.suppressed}
     for suppression in report.config.suppressions:
         if suppression.origin not in used:
-            _complain(f"info: {suppression.origin}: suppresses nothing here")
+            complain(f"info: {suppression.origin}: suppresses nothing here")
     fail_on = report.config.fail_on
     if report.fails and fail_on:
         count = sum(
             found.severity.rank <= fail_on.rank for one in report.engines for found in one.result.findings
         )
-        _complain(f"{plural(count, 'finding')} at or above {fail_on.value}")
-
-
-def _complain(message: str) -> None:
-    sys.stderr.write(f"trex-tui: {printable(message)}\n")
+        complain(f"{plural(count, 'finding')} at or above {fail_on.value}")

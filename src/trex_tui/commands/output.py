@@ -31,3 +31,10 @@ def print_json(document: object) -> None:
 
     json.dump(document, sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def complain(message: str) -> None:
+    """Say on stderr, in one harmless line, what is no result."""
+    from trex_tui.text import printable
+
+    sys.stderr.write(f"trex-tui: {printable(message)}\n")

@@ -8,18 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
 from trex_tui.analysis.timing import TimingStatistics, timing_statistics
+from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.links import Link
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import Tactic, parse_tactic
+
+if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log
+    from trex_tui.analysis.build_trace import LayerChoice
+    from trex_tui.artifacts.buildlog import BuildTrace
 
 QUANTIZED = frozenset({DataType.INT8, DataType.FP8, DataType.FP4, DataType.INT4})
 FLOATING = frozenset({DataType.FP32, DataType.TF32, DataType.FP16, DataType.BF16})
@@ -123,6 +129,34 @@ class Context:
     def tactic(self, layer: Layer) -> Tactic | None:
         """The tactic taken apart; None if it has no name or none that can be read."""
         return parse_tactic(layer.tactic)
+
+    # The log of the build
+
+    @property
+    def build_trace(self) -> BuildTrace | None:
+        """What the log of the build tells; None without one. The first to ask pays for reading it."""
+        from trex_tui.lint.logs import trace_of
+
+        return trace_of(self.engine, ArtifactKind.BUILD_LOG)
+
+    @cached_property
+    def choices(self) -> tuple[LayerChoice, ...]:
+        """How each layer came to its tactic, by index; empty without a log."""
+        trace = self.build_trace
+        if trace is None:
+            return ()
+        from trex_tui.analysis.build_trace import layer_choices
+
+        return layer_choices(trace, self.engine)
+
+    @cached_property
+    def layers_by_tuning(self) -> Mapping[str, tuple[int, ...]]:
+        """Name of a layer as the builder tuned it -> the layers of the engine made from it."""
+        found: dict[str, list[int]] = {}
+        for layer, choice in zip(self.layers, self.choices, strict=True):
+            name = choice.tuning.name if choice.tuning else layer.name
+            found.setdefault(name, []).append(layer.index)
+        return {name: tuple(places) for name, places in found.items()}
 
     # Types
 

@@ -1,16 +1,18 @@
-"""BUILD: how the engine was built, as far as metadata and the head of the build log tell."""
+"""BUILD: how the engine was built, as far as metadata and the build log tell of its options."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.options import Run, build_run, version_of
-from trex_tui.lint.telling import NO_BUILD_LOG
 from trex_tui.text import plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog.model import TimingCache
 
 _PERFORMANCE = (
     "Optimizing Builder Performance: "
@@ -31,13 +33,6 @@ LEAST_MIB = 1.0
 SMALL_MIB = 16.0
 MOST_MIB = 2.0**20
 HEURISTIC_LEVELS = 2
-
-
-def _skipped_tactics(context: Context) -> Iterator[NotChecked]:
-    if ArtifactKind.BUILD_LOG in context.engine.files:
-        yield NotChecked("BUILD001", "lines about skipped tactics are not read from the build log yet")
-    else:
-        yield NotChecked("BUILD001", NO_BUILD_LOG)
 
 
 def _workspace(context: Context) -> Iterator[Finding | NotChecked]:
@@ -91,7 +86,9 @@ def _odd_workspace(run: Run, size: float, asked: str | None) -> Finding:
 
 def _timing_cache(context: Context) -> Iterator[Finding | NotChecked]:
     run = build_run(context.engine)
-    mode = run.options.get("timingCacheMode", "").lower()
+    told = context.build_trace
+    cache = None if told is None or told.only_loads else told.cache
+    mode = run.options.get("timingCacheMode", "").lower() or (cache.mode if cache else None)
     if not mode:
         yield NotChecked(
             "BUILD003", NO_OPTIONS if not run.options else "the build options do not state timingCacheMode"
@@ -109,6 +106,32 @@ def _timing_cache(context: Context) -> Iterator[Finding | NotChecked]:
                 Evidence("source", run.source),
             ),
         )
+    elif cache is not None and (cache.unreadable is not None or _served_nothing(cache)):
+        yield _cold_cache(cache)
+
+
+def _served_nothing(cache: TimingCache) -> bool:
+    """Whether a cache was asked and had no answer; `cached_results` counts those within one build too."""
+    return cache.hits == 0 and bool(cache.entries) and not cache.cached_results
+
+
+def _cold_cache(cache: TimingCache) -> Finding:
+    name = cache.unreadable or cache.file
+    called = f" {printable(name)}" if name else ""
+    missing = " could not be read" if cache.unreadable is not None else " had nothing for this network"
+    return Finding(
+        "BUILD003",
+        f"The timing cache{called}{missing}: this build measured every tactic anew; if it was not the first one, its choices "
+        "may differ from those before.",
+        confidence=Confidence.HIGH,
+        evidence=(
+            Evidence("timingCacheFile", name),
+            Evidence("entries", cache.entries),
+            Evidence("hits", cache.hits),
+            Evidence("saved_bytes", cache.saved_bytes),
+        ),
+        remedy="Keep the file that this build wrote, and give it to the next one; in CI also --errorOnTimingCacheMiss.",
+    )
 
 
 def _limited_search(context: Context) -> Iterator[Finding | NotChecked]:
@@ -212,21 +235,6 @@ def _dynamic(context: Context) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="BUILD001",
-        title="Tactics were skipped for lack of memory",
-        severity=Severity.WARNING,
-        looks_for="Lines of the verbose build log about tactics whose scratch memory exceeds the workspace.",
-        why="The skipped ones are often the fastest.",
-        remedy="Give the builder more: --memPoolSize=workspace:N (MiB), on a GPU that runs nothing else.",
-        references=(
-            "Frequently Asked Questions, workspace size: "
-            "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/troubleshooting-faq.html",
-            "NVIDIA/TensorRT#4136: https://github.com/NVIDIA/TensorRT/issues/4136",
-        ),
-        columns=(),
-        check=_skipped_tactics,
-    ),
-    Rule(
         id="BUILD002",
         title="Workspace is not what was meant",
         severity=Severity.ERROR,
@@ -244,7 +252,8 @@ RULES: tuple[Rule, ...] = (
         id="BUILD003",
         title="Built without a lasting timing cache",
         severity=Severity.INFO,
-        looks_for="timingCacheMode local or disable in the build options.",
+        looks_for="timingCacheMode local or disable in the build options or the log; or a global cache whose file could not "
+        "be read, or that served nothing, as the log of the build tells.",
         why="Tactics that are within noise of each other are chosen anew in each build: times and results differ between "
         "builds of one model, and each takes its full time.",
         remedy="--timingCacheFile=FILE, kept between builds; in CI also --errorOnTimingCacheMiss, and locked clocks.",
@@ -254,7 +263,7 @@ RULES: tuple[Rule, ...] = (
         ),
         columns=(),
         check=_timing_cache,
-        not_when="A cache that was given but cold: only the verbose log tells.",
+        not_when="A cache that was given but cold where there is no log of the build: only the log tells.",
     ),
     Rule(
         id="BUILD004",

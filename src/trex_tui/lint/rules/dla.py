@@ -6,15 +6,20 @@ No public artifact holds a detailed DLA engine; names and types here are those t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lint.context import Context
+from trex_tui.lint.logs import build_log
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.options import build_run
-from trex_tui.lint.telling import NO_BUILD_LOG, indices, time_of, time_text, whole_time
-from trex_tui.text import plural
+from trex_tui.lint.telling import indices, time_of, time_text, whole_time
+from trex_tui.text import plural, printable, shorten_middle
+
+if TYPE_CHECKING:
+    from trex_tui.artifacts.buildlog.model import DlaFallback
 
 _RUNTIME = (
     "DLA Runtime Configuration: "
@@ -27,6 +32,8 @@ _NO_LAYERS = "no layers: run trtexec with --exportLayerInfo or --exportProfile"
 LOADABLES = 16
 """Subgraphs that one DLA core holds."""
 LEAST_BLOCKS = 2
+_TOLD = 3
+_LONGEST_REASON = 200
 
 
 def dla_blocks(context: Context) -> list[Layer]:
@@ -44,9 +51,17 @@ def _fallback(context: Context) -> Iterator[Finding | NotChecked]:
         yield NotChecked("DLA001", _NO_LAYERS)
         return
     blocks, asked = dla_blocks(context), _asked_for_dla(context)
-    if not blocks and not asked:
+    log = build_log(context, "DLA001")
+    fallbacks = (
+        [] if isinstance(log, NotChecked) else [one for one in log.dla.fallbacks if not _is_constant(one)]
+    )
+    if not blocks and not asked and not fallbacks:
         return  # no DLA anywhere: nothing can have left it
-    yield NotChecked("DLA001", f"the reasons for a fallback stand only in the build log: {NO_BUILD_LOG}")
+    if fallbacks:
+        yield from _reasons(context, fallbacks)
+        return
+    if isinstance(log, NotChecked):
+        yield NotChecked("DLA001", f"the reasons for a fallback stand only in the build log: {log.reason}")
     left = [layer for layer in context.layers if layer.device is Device.GPU and _computes(layer)]
     if not asked or not left:
         return
@@ -64,6 +79,52 @@ def _fallback(context: Context) -> Iterator[Finding | NotChecked]:
             Evidence("layer_types", ", ".join(sorted({one.layer_type or "" for one in left}))),
         ),
     )
+
+
+def _is_constant(one: DlaFallback) -> bool:
+    """A constant computes nothing: where it lies does not matter."""
+    return "(CONSTANT)" in one.message
+
+
+def _reasons(context: Context, fallbacks: Sequence[DlaFallback]) -> Iterator[Finding]:
+    """One finding for each reason that the log gives, and one for the layers without."""
+    by_reason: dict[str, list[DlaFallback]] = {}
+    for one in fallbacks:
+        by_reason.setdefault(_reason(one), []).append(one)
+    for reason, group in by_reason.items():
+        names = list(dict.fromkeys(one.layer for one in group))
+        found = [layer for layer in context.layers if not _parts(layer.name).isdisjoint(names)]
+        total = time_of(found)
+        told = ", ".join(f"'{shorten_middle(printable(name), 60)}'" for name in names[:_TOLD] if name)
+        more = f" and {len(names) - _TOLD} more" if len(names) > _TOLD else ""
+        why = printable(reason) or "the log says no more"
+        time = f", {time_text(total, context.pct(total))}" if found else ""
+        yield Finding(
+            "DLA001",
+            f"{plural(len(names), 'layer')} fell back from the DLA to the GPU ({told}{more}{time}): {why}.",
+            indices(found),
+            confidence=Confidence.HIGH,
+            evidence=(
+                Evidence("fallback_layers", len(names)),
+                Evidence("reason", reason or None),
+                Evidence("gpu_ms", total),
+                Evidence("log_line", group[0].line),
+            ),
+        )
+
+
+def _reason(one: DlaFallback) -> str:
+    """What the builder gives as the reason, without the layer's name, so that one reason is one."""
+    text = one.reason or (one.message if "only supports" in one.message else "")
+    text = text.partition("Switching ")[0].partition("\n")[0]
+    for piece in (f"Layer '{one.layer}'", f"'{one.layer}'", one.layer):
+        text = text.replace(piece, "") if piece.strip("'") else text
+    return shorten_middle(" ".join(text.split()).strip(" :.,"), _LONGEST_REASON)
+
+
+def _parts(name: str) -> set[str]:
+    """Names of the network's layers that a layer of the engine is made of."""
+    return {name, *name.split(" + ")}
 
 
 def _computes(layer: Layer) -> bool:
@@ -114,7 +175,8 @@ RULES: tuple[Rule, ...] = (
         id="DLA001",
         title="Layers fell back from the DLA to the GPU",
         severity=Severity.WARNING,
-        looks_for="An engine built with --useDLACore in which layers that compute run on the GPU.",
+        looks_for="Messages of the build log about layers that the DLA cannot run, with their reasons; without any, an "
+        "engine built with --useDLACore in which layers that compute run on the GPU.",
         why="Each layer that the DLA cannot run splits its subgraph and costs a copy in both directions.",
         remedy="Replace the operator, shape or type that the build log names, or move the whole head to the GPU on purpose.",
         references=(
@@ -124,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         ),
         columns=("layer_type", "kind", "latency_ms"),
         check=_fallback,
-        not_when="Engines without any DLA. TensorRT 11.0 to 11.3 has no DLA at all.",
+        not_when="Engines without any DLA; constants. TensorRT 11.0 to 11.3 has no DLA at all.",
     ),
     Rule(
         id="DLA002",

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from trex_tui.analysis.gap import EVENT_GRID_MS, FEW_ITERATIONS, on_grid_pct
 from trex_tui.analysis.stability import Verdict
 from trex_tui.analysis.timing import SeriesStatistics
+from trex_tui.artifacts.metadata import number_in
 from trex_tui.lint.context import Context
+from trex_tui.lint.logs import timed_log
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.options import build_run, timed_run
 from trex_tui.lint.telling import NO_PROFILE, NO_TIMING, called
@@ -26,6 +28,10 @@ ENOUGH_ITERATIONS = 100
 UNSTABLE_RATIO = 1.10
 UNSTABLE_CV_PCT = 2.5
 """trtexec warns from that coefficient of variance on (10.13.2 and later; 1 % before)."""
+VERY_UNSTABLE_CV_PCT = 10.0
+_UNSTABLE = re.compile(
+    r"(?P<what>[A-Z][\w -]{2,40}?) is unstable, with coefficient of variance = (?P<pct>\d{1,6}(?:\.\d{1,9})?)%"
+)
 _BUILD_SHAPE = re.compile(r"^Input build shapes? \(profile (?P<profile>\d+)\)$|^Input build shapes?$")
 _SHAPES = re.compile(r"(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
 
@@ -58,10 +64,13 @@ def _few_iterations(context: Context) -> Iterator[Finding | NotChecked]:
 
 
 def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
+    said = _said_unstable(context)
     timing = context.timing
     series = (timing.latency or timing.compute) if timing else None
     if timing is None or series is None or not series.median_ms:
-        yield NotChecked("MEASURE002", NO_TIMING)
+        yield from said
+        if not said:
+            yield NotChecked("MEASURE002", NO_TIMING)
         return
     run = timing.stability
     if run is None:
@@ -75,9 +84,13 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
     if not (
         moves or tails or (cv is not None and cv > context.threshold("MEASURE002.cv_pct", UNSTABLE_CV_PCT))
     ):
+        yield from said
         return
     told = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Verdict.STABLE else ""
+    stated = next((one.evidence[0].value for one in said), None)
     spread = f"coefficient of variance {cv:.1f} %" if cv is not None else "its spread is unknown"
+    if cv is None and stated is not None:
+        spread = f"trtexec names a coefficient of variance of {stated} %"
     tail = f", percentile 99 at {ratio:.2f} times the median" if ratio is not None else ""
     yield Finding(
         "MEASURE002",
@@ -86,11 +99,32 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
         confidence=Confidence.HIGH,
         evidence=(
             Evidence("verdict", run.verdict.value if run else None),
-            Evidence("cv_pct", cv),
+            Evidence("cv_pct", cv if cv is not None else stated),
             Evidence("p99_over_median", ratio),
             Evidence("windows_range_pct", run.windows_range_pct if run else None),
         ),
     )
+
+
+def _said_unstable(context: Context) -> list[Finding]:
+    """What trtexec itself says in the log of the timing run, which may be of another run than the times beside it."""
+    trace = timed_log(context)
+    performance = trace.performance if trace else None
+    found = [one for text in performance.warnings for one in _UNSTABLE.finditer(text)] if performance else []
+    findings = []
+    for match in found:
+        pct = number_in(match["pct"])
+        findings.append(
+            Finding(
+                "MEASURE002",
+                f"trtexec says of its run: {match['what']} is unstable, with a coefficient of "
+                f"variance {match['pct']} %.",
+                severity=Severity.WARNING if (pct or 0.0) > VERY_UNSTABLE_CV_PCT else Severity.INFO,
+                confidence=Confidence.MEDIUM,
+                evidence=(Evidence("cv_pct", pct), Evidence("source", "performance summary of the log")),
+            )
+        )
+    return findings
 
 
 def tail_ratio(series: SeriesStatistics) -> float | None:
@@ -210,7 +244,7 @@ RULES: tuple[Rule, ...] = (
         title="Latency is unstable",
         severity=Severity.WARNING,
         looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, steps or two modes (warning); a "
-        "coefficient of variance above 2.5 % alone (info).",
+        "coefficient of variance above 2.5 % alone (info). Where these say nothing, trtexec's own word in its log.",
         why="A difference between two engines below the noise of one is no difference.",
         remedy="Lock the clocks, keep others off the GPU, warm up for longer, use --useSpinWait; a log of clocks and "
         "throttling beside the run shows the cause.",

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from trex_tui.analysis.device_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
-from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
@@ -16,7 +15,6 @@ from trex_tui.lint.documents import QUANTIZED_TYPES, RESIDUAL_QDQ, TENSOR_CORES,
 from trex_tui.lint.estimates import evidence, fraction, tensor_cores_for
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.telling import (
-    NO_BUILD_LOG,
     NO_DETAILS,
     called,
     indices,
@@ -222,16 +220,6 @@ def _part_won_in_halves(context: Context, layer: Layer) -> float:
     return 1 - min(1.0, point.peak_flop_per_s / half) if half else 0.5
 
 
-# PREC004
-
-
-def _builder_notes(context: Context) -> Iterator[Finding | NotChecked]:
-    if ArtifactKind.BUILD_LOG in context.engine.files:
-        yield NotChecked("PREC004", "the build log is not searched for the builder's notes")
-    else:
-        yield NotChecked("PREC004", NO_BUILD_LOG)
-
-
 RULES: tuple[Rule, ...] = (
     Rule(
         id="PREC001",
@@ -279,17 +267,5 @@ RULES: tuple[Rule, ...] = (
         columns=("kind", "precision", "latency_ms", "bound"),
         check=_whole_engine,
         not_when="Devices without FP16 tensor cores.",
-    ),
-    Rule(
-        id="PREC004",
-        title="The builder changed or lost precision",
-        severity=Severity.INFO,
-        looks_for="Notes of the builder: a non-conforming implementation, subnormal or overflowing FP16 weights, "
-        "INT64 cast down.",
-        why="Such an engine may be less accurate than what was asked for, and only the log says so.",
-        remedy="Clip or scale the weights, keep the layer in FP32, or export a strongly typed model.",
-        references=(issue(1310),),
-        columns=(),
-        check=_builder_notes,
     ),
 )

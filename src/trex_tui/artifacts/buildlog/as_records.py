@@ -1,0 +1,119 @@
+"""A log in place of the JSON files: layers, times, options and performance, as far as it tells them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from trex_tui.artifacts.buildlog.model import BuildTrace
+from trex_tui.artifacts.buildlog.run import DumpForm, LayerDump
+from trex_tui.artifacts.layer_info import LayerInfo
+from trex_tui.artifacts.metadata import Metadata, number_in, parse_latency
+from trex_tui.artifacts.profile import Profile
+from trex_tui.errors import Diagnostic, Severity
+
+_SECTIONS = (
+    ("model_options", "model"),
+    ("build_options", "build"),
+    ("inference_options", "inference"),
+    ("device", "device"),
+)
+_FORMS = {
+    DumpForm.INSPECTOR: "--dumpLayerInfo",
+    DumpForm.BUILDER: "the builder's list: no weights, kernels by number only",
+    DumpForm.NAMES: "names only: the engine was built without --profilingVerbosity=detailed",
+}
+_NUMBERS = ("Throughput", "Total Host Walltime", "Total GPU Compute Time")
+_DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate")
+
+
+def layer_info_of(trace: BuildTrace) -> LayerInfo | None:
+    """The richest list of layers in a log; None if it has none."""
+    dump = trace.dump
+    if dump is None:
+        return None
+    names_only = dump.form is DumpForm.NAMES
+    message = f"layers are taken from the log ({_FORMS[dump.form]})"
+    severity = Severity.INFO if dump.form is DumpForm.INSPECTOR else Severity.WARNING
+    note = Diagnostic(severity, trace.path, f"line {dump.line}", message)
+    layers = tuple({"Name": one.name} if names_only else one.raw for one in dump.layers)
+    return LayerInfo(layers, _bindings(trace, dump), names_only=names_only, diagnostics=(note,))
+
+
+def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
+    """Inputs and outputs of the network: as listed, as fed by trtexec, or what only is read or only written."""
+    if dump.bindings:
+        return dump.bindings
+    if trace.network_inputs or trace.network_outputs:
+        return tuple(dict.fromkeys((*trace.network_inputs, *trace.network_outputs)))
+    if trace.bindings:
+        return tuple(dict.fromkeys(one.name for one in trace.bindings))
+    read = dict.fromkeys(tensor.name for layer in dump.layers for tensor in layer.inputs)
+    written = dict.fromkeys(tensor.name for layer in dump.layers for tensor in layer.outputs)
+    inputs = [name for name in read if name not in written]
+    return (*inputs, *(name for name in written if name not in read))
+
+
+def profile_of(trace: BuildTrace) -> Profile | None:
+    """The profile table in a log; None if it has none."""
+    table = trace.profile
+    if table is None or not table.rows:
+        return None
+    message = (
+        f"times of {len(table.rows)} layers are taken from the table in the log, "
+        "which is rounded to 0.1 µs and leaves out layers without time"
+    )
+    note = Diagnostic(Severity.WARNING, trace.path, f"line {table.line}", message)
+    return Profile(table.rows, table.iterations, (note,))
+
+
+def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
+    """Fill the sections that no metadata file has. `kind` is the log's, for what is told about where numbers are from."""
+    changes: dict[str, Any] = {}
+    for name, section in _SECTIONS:
+        values = getattr(trace.options, section)
+        if section == "build" and trace.only_loads:
+            continue  # up to 8.6 they are printed all the same, with their defaults
+        if values and not getattr(metadata, name):
+            changes[name] = dict(values)
+    if trace.performance is not None and not metadata.performance:
+        changes["performance"] = dict(trace.performance.values)
+        changes["performance_source"] = kind
+    return replace(metadata, **changes)
+
+
+def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
+    """What trex's log parsers write, as one object: of a build its options, of a run its performance, and the device.
+
+    Unlike trex's, values are whole (it cut them at their second colon). As there, a latency is a list of min, max, mean,
+    median, and the percentiles in the order printed; the figures that trex makes numbers of are numbers.
+    """
+    options = trace.options
+    sections: dict[str, dict[str, Any]] = {}
+    if not trace.only_loads:
+        sections["model_options"] = dict(options.model)
+        sections["build_options"] = dict(options.build)
+    if trace.performance is not None:
+        values = trace.performance.values
+        sections["performance_summary"] = {label: _performance(label, text) for label, text in values.items()}
+    if trace.only_loads or trace.performance is not None:
+        sections["inference_options"] = dict(options.inference)
+    sections["device_information"] = {
+        label: _number(text) if label in _DEVICE_NUMBERS else text for label, text in options.device.items()
+    }
+    return {name: values for name, values in sections.items() if values}
+
+
+def _performance(label: str, text: str) -> Any:  # noqa: ANN401 - a JSON value
+    if label in _NUMBERS:
+        return _number(text)
+    found = parse_latency(text)
+    if label.startswith("End-to-End") or found is None:
+        return text
+    values = [found.min_ms, found.max_ms, found.mean_ms, found.median_ms]
+    return text if None in values else [*values, *found.percentiles_ms.values()]
+
+
+def _number(text: str) -> float | str:
+    number = number_in(text)
+    return text if number is None else number

@@ -1,0 +1,314 @@
+"""One message after the other, to whom it concerns: its first six characters tell, or words in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trex_tui.artifacts.buildlog.dump import Dumps
+from trex_tui.artifacts.buildlog.grouping import Messages
+from trex_tui.artifacts.buildlog.passes import Optimizer
+from trex_tui.artifacts.buildlog.resources import Resources
+from trex_tui.artifacts.buildlog.results import Results
+from trex_tui.artifacts.buildlog.sections import Sections
+from trex_tui.artifacts.buildlog.tuner import Tuner
+
+KEY = 6
+_NO_VALID = " has no valid tactics for this config"
+SILENT = (
+    "Regist",
+    "Search",
+    "Import",
+    "Plugin",
+    "Parsin",
+    "Static",
+    "Using ",
+    "Block ",
+    "Kernel",
+    "    In",
+    "    Ou",
+    "      ",
+)
+"""Beginnings of verbose messages that are frequent and tell nothing here: parsers and registries at work."""
+_LONGEST_WARNING = 4000
+_BLOCK_HEADS = {
+    "Performance summary": "summary",
+    "Explanations of the performance metrics": "explanations",
+    "Trace details": "trace",
+}
+
+Handler = Callable[[int, str], None]
+
+
+class MessageParser:
+    """Takes messages apart and keeps what they tell.
+
+    Attributes:
+        non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
+        builds: How many builds have begun; `handlers` are others then.
+        handlers: First six characters of a message -> who reads it.
+    """
+
+    def __init__(self) -> None:
+        self.sections = Sections()
+        self.dumps = Dumps()
+        self.messages = Messages()
+        self.results = Results()
+        self._begin_build()
+        self.builds = 0
+        self._block = ""
+
+    def _begin_build(self) -> None:
+        """Forget the build before: a log of several describes the last."""
+        self.tuner = Tuner()
+        self.optimizer = Optimizer()
+        self.resources = Resources()
+        self.non_conforming: list[tuple[int | None, str]] = []
+        self.handlers = self._table()
+
+    def at(self, seconds: float | None) -> None:
+        """Time moves on; None where the log has no stamps."""
+        self.tuner.at_s = self.optimizer.at_s = self.resources.at_s = seconds
+
+    # --- lines ----------------------------------------------------------------------------------------------------
+
+    def banner(self, line: int, text: str) -> None:
+        """`&&&& …`."""
+        self.dumps.close()
+        self._block = ""
+        if self.sections.banner(line, text):
+            self.results.begin_run()
+
+    def bare(self, line: int, text: str) -> None:
+        """A line without a prefix: of a list of layers, or the rest of a message."""
+        if self.dumps.is_open:
+            self.dumps.line(line, text)
+        elif text.startswith("Layer("):
+            self.dumps.begin_builder(line)
+            self.dumps.line(line, text)
+        else:
+            self.messages.more(line, text)
+
+    def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
+        """A line with a prefix, without it."""
+        if self.dumps.is_open and not message.startswith("Layer("):
+            self.dumps.close()
+        if not is_library and self._trtexec(line, severity, message):
+            return
+        if severity in "WEF" and self._complaint(line, severity, message, is_trtexec=not is_library):
+            return
+        handler = self.handlers.get(message[:KEY])
+        if handler is not None:
+            handler(line, message)
+        else:
+            self.other(line, message)
+
+    def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
+        """Count a warning or an error; True if nobody else need read it."""
+        self.messages.add(line, severity, message, is_trtexec=is_trtexec)
+        if "DLA" in message:
+            self.resources.about_dla(line, message)
+        if "insufficient" in message or "requested size" in message:
+            self.tuner.insufficient(line, message[:_LONGEST_WARNING])
+            return True
+        return False
+
+    def _trtexec(self, line: int, severity: str, message: str) -> bool:
+        """Sections and tables of trtexec's own; False if the message belongs to none of them."""
+        if message.startswith("=== "):
+            heading = message.strip("= ")
+            if self.sections.begin(heading):
+                self._block = ""
+            else:
+                self._begin_block(line, heading)
+            return True
+        if self.sections.is_open:
+            if severity == "I":
+                self.sections.option(message)
+                return True
+            return False
+        if self._block == "profile":
+            if not self.results.profiled(message):
+                self._block = ""
+                return False
+            return severity == "I"
+        if self._block == "summary":
+            self.results.in_summary(severity, message)
+        elif self._block == "explanations" and severity == "V":
+            self.results.explained(message)
+        return False
+
+    def _begin_block(self, line: int, heading: str) -> None:
+        self._block = _BLOCK_HEADS.get(heading, "")
+        if heading.startswith("Profile ("):
+            self._block = "profile"
+            self.results.begin_profile(line, heading)
+        elif self._block == "summary":
+            self.results.begin_summary(line)
+        elif self._block == "trace":
+            self.results.begin_trace(line)
+
+    # --- what messages are ----------------------------------------------------------------------------------------
+
+    def _table(self) -> dict[str, Handler]:
+        """First six characters -> who reads the message."""
+        tuner, optimizer, resources, results = self.tuner, self.optimizer, self.resources, self.results
+
+        table: dict[str, Handler] = {
+            "======": tuner.heading,
+            "******": tuner.formats,
+            "------": tuner.runner,
+            ">>>>>>": lambda _, message: tuner.chose(message),
+            "Fastes": lambda _, message: tuner.fastest(message),
+            "Skippi": self._skipping,
+            "Adding": self._adding,
+            "Markin": lambda _, message: self.sections.binding(message),
+            "Foreig": lambda _, message: tuner.foreign_metadata(message),
+            " (fore": tuner.myelin_note,
+            "Runnin": optimizer.running,
+            "Removi": optimizer.removing,
+            "Conver": optimizer.converting,
+            "Swap t": optimizer.converting,
+            "Origin": optimizer.counted,
+            "After ": optimizer.counted,
+            "Buildi": self._building,
+            "Constr": self._constructing,
+            "Use ba": self._judging,
+            "Chose ": self._judging,
+            "Skip b": self._judging,
+            "For la": self._non_conforming,
+            "[MemUs": resources.usage,
+            "Layer:": resources.layer,
+            "Skippe": lambda _, message: resources.total(message),
+            "Could ": lambda _, message: resources.about_cache(message),
+            "Saved ": lambda _, message: resources.about_cache(message),
+            "Serial": lambda _, message: resources.about_cache(message),
+            "Deleti": lambda _, message: resources.about_cache(message),
+            "[MS] M": self._streams,
+            "[MS] N": self._streams,
+            "The en": self._streams,
+            "[DlaLa": lambda _, message: resources.placed(message),
+            "[GpuLa": lambda _, message: resources.placed(message),
+            "Averag": results.averaged,
+            "... Om": results.averaged,
+            "Input ": self._input,
+            "Output": results.bound,
+            "Start ": self._starting,
+            "Engine": self._engine,
+            "Layer(": self._dumped,
+            "Layers": self._dumped,
+        }
+        sizes = dict.fromkeys(("Create", "Loaded"), self._sized)
+        totals = dict.fromkeys(("Total ", "Max Sc"), lambda _, message: resources.total(message))
+        caches = dict.fromkeys(("Local ", "Global"), lambda _, message: resources.about_cache(message))
+        phases = dict.fromkeys(("Finish", "Graph ", "Format", "Calibr", "Subgra", "Timing"), self._phase)
+        header = ("ONNX I", "Opset ", "Produc", "Domain", "Model ", "Doc st")
+        headers = dict.fromkeys(header, self.sections.header)
+        version = {"Tensor": lambda _, message: self.sections.stated_version(message)}
+        return {
+            **headers,
+            **sizes,
+            **totals,
+            **caches,
+            **phases,
+            **version,
+            **table,
+        }
+
+    def other(self, line: int, message: str) -> None:
+        """Messages that begin with a name."""
+        if message.startswith("Tactic"):
+            self.tuner.timed(line, message)
+        elif ") profiling completed in " in message:
+            self.tuner.fastest(message)
+        elif "Set Tactic Name: " in message:
+            self.tuner.set_name(message)
+        elif ": Fusing " in message:
+            self.optimizer.fusing(line, message)
+        elif "] got cached result: " in message:
+            self.tuner.cached(line, message)
+        elif _NO_VALID in message:
+            self.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
+        elif " available tactics, " in message:
+            self.tuner.pruned(message)
+
+    def _skipping(self, line: int, message: str) -> None:
+        runner, said, _ = message[len("Skipping ") :].partition(": No valid tactics for ")
+        if said:
+            self.tuner.no_valid_tactic(line, runner)
+        else:
+            self.tuner.insufficient(line, message)
+
+    def _adding(self, line: int, message: str) -> None:
+        if message.startswith("Adding reformat layer"):
+            self.tuner.adding(line, message)
+        else:
+            self.sections.binding(message)
+
+    def _building(self, line: int, message: str) -> None:
+        if message.startswith("Building graph"):
+            self.tuner.end()
+            number = self.optimizer.begin_strategy(line, message)
+            if number is not None:
+                self.tuner.strategy = self.resources.strategy = number
+
+    def _constructing(self, _line: int, message: str) -> None:
+        _, said, rest = message.partition("Constructing optimization profile number ")
+        number = rest.partition(" ")[0]
+        if said and number.isdecimal() and len(number) < 6:
+            self.tuner.end()
+            self.tuner.profile = int(number)
+
+    def _judging(self, line: int, message: str) -> None:
+        self.tuner.end()
+        self.optimizer.judged(line, message)
+
+    def _non_conforming(self, _line: int, message: str) -> None:
+        layer, said, _ = message[len("For layer ") :].partition(" a non-conforming implementation was chosen")
+        if said:
+            self.non_conforming.append((self.tuner.strategy, layer))
+
+    def _streams(self, line: int, message: str) -> None:
+        if " completed in " in message:
+            self._phase(line, message)
+        else:
+            self.resources.about_streams(message)
+
+    def _input(self, line: int, message: str) -> None:
+        if message.startswith("Input filename"):
+            self.sections.header(line, message)
+        else:
+            self.results.bound(line, message)
+
+    def _starting(self, _line: int, message: str) -> None:
+        if message.startswith("Start parsing network model"):
+            self.builds += 1
+            if self.tuner.tunings or self.optimizer.passes:
+                self._begin_build()
+
+    def _engine(self, line: int, message: str) -> None:
+        if message.startswith("Engine Layer Information"):
+            self.tuner.end()
+            self.dumps.begin_builder(line)
+        else:
+            self._phase(line, message)
+
+    def _dumped(self, line: int, message: str) -> None:
+        if message.startswith("Layers:"):
+            self.dumps.begin_inspector(line)
+        elif message.startswith("Layer("):
+            if not self.dumps.is_open:
+                self.dumps.begin_builder(line)
+            self.dumps.line(line, message)
+
+    def _sized(self, line: int, message: str) -> None:
+        if "timing cache" in message:
+            self.resources.about_cache(message)
+        elif " binding for " in message:
+            self.results.bound(line, message)
+        else:
+            self.resources.size(message)
+
+    def _phase(self, line: int, message: str) -> None:
+        self.optimizer.phase(line, message, self.tuner.layer_name)
+        if message.startswith(("Formats and tactics", "Engine generation")):
+            self.tuner.end()

@@ -1,0 +1,335 @@
+"""A log, read as a stream: prefixes off, tactics in batches, everything else to the parser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import compress
+from pathlib import Path
+
+from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
+from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_lines
+from trex_tui.artifacts.buildlog.model import BuildTrace
+from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
+from trex_tui.artifacts.buildlog.prefix import Prefix, pattern_of, starts_of, take_apart
+from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW
+from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
+from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.errors import Diagnostic, Severity
+
+STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
+_VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
+"""What stands before everything that the library says for its own sake, from trtexec and from Python."""
+PREFIX = STAMP + len(_VERBOSE[0])
+_KEY_END = PREFIX + KEY
+
+_TACTIC, _ROW, _SILENT = object(), object(), object()
+_ROW_NUMBER = PREFIX + len(" (foreignNode) ")
+_ROW_BEGINS = frozenset(" 0123456789")
+_LONGEST_FOREIGN = 200
+_MANY_ROWS = 1024
+
+
+def read_build_log(path: Path) -> BuildTrace:
+    """Read a log of a build or a run, of TensorRT 8.0 to 11, packed or not, whole or cut off.
+
+    What cannot be read is left out; `diagnostics` say so. Memory depends on what the log tells, not on its length.
+
+    Raises:
+        ArtifactError: The file cannot be opened.
+    """
+    with gc_paused():
+        return _Reader(path).read()
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state = ReadState()
+        self.parser = MessageParser()
+        self._route = self._routes().get
+        self.number = 0
+        self._first_stamp: int | None = None
+        self._last_stamp: int | None = None
+        self._rows: list[str] = []
+        self._stamp: str | None = None
+        self._foreign: str | None = None
+        self._broken = ""
+        self._broken_line = 0
+
+    def read(self) -> BuildTrace:
+        """Read all lines."""
+        for lines in read_lines(self.path, self.state):
+            rest = lines
+            while rest:
+                rest = rest[self._piece(rest) :]
+        self._flush_rows(self.number)
+        self._settle()
+        return self._finished()
+
+    def _piece(self, lines: list[str]) -> int:
+        """Read some lines; return how many, which is fewer than there are where another build begins.
+
+        What is frequent is told by 16 characters at a fixed place. All tactics are taken first, by the column; then the other
+        lines are looked at one by one.
+        """
+        tuner = self.parser.tuner
+        tactics, rows, before = tuner.tactics, self._rows, self.number
+        actions: list[object] = list(map(self._route, [line[STAMP:_KEY_END] for line in lines]))
+        others, is_taken = self._taken(lines, actions)
+        end = 0  # of what is read, within `lines`
+        for place in others:
+            line, action = lines[place], actions[place]
+            tactics.next += place - end
+            end = place + 1
+            if action is _SILENT:
+                continue
+            if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
+                if line.find(STAMP_INSIDE, PREFIX) < 0:
+                    rows.append(line[PREFIX:])
+                    continue
+            elif action is _TACTIC and not is_taken and TIME in line and line.find(STAMP_INSIDE, PREFIX) < 0:
+                tuner.timed(before + end, line[PREFIX:])
+                continue
+            if rows:
+                self._flush_rows(before + place)
+            if (
+                line[:STAMP] == self._stamp
+                and callable(action)
+                and not self._broken
+                and line.find(STAMP_INSIDE, PREFIX) < 0
+            ):
+                action(before + end, line[PREFIX:])
+            else:
+                self._structural(before + end, line, action)
+            if self.parser.tuner is not tuner:
+                self._route = self._routes().get
+                self.number = before + end
+                return end
+        tactics.next += len(lines) - end
+        self.number = before + len(lines)
+        if len(rows) > _MANY_ROWS:
+            self._flush_rows(self.number)
+        return len(lines)
+
+    def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
+        """Take the tactics among some lines; return the places of all others, and whether it could be done."""
+        tactics = self.parser.tuner.tactics
+        timed = [line for line, action in zip(lines, actions, strict=True) if action is _TACTIC]
+        if not timed or tactics.take(timed, PREFIX):
+            return [place for place, action in enumerate(actions) if action is not _TACTIC], True
+        # Most likely one of them was skipped for want of memory, and tells no time.
+        is_timed = [action is _TACTIC and TIME in line for line, action in zip(lines, actions, strict=True)]
+        if tactics.take(list(compress(lines, is_timed)), PREFIX):
+            return [place for place, is_one in enumerate(is_timed) if not is_one], True
+        return list(range(len(lines))), False
+
+    def _structural(self, number: int, line: str, action: object) -> None:
+        """A line that is none of the frequent ones, or that something may be wrong with."""
+        self.number = number
+        if self._broken and number > self._broken_line + 1:
+            self._settle()
+        if line[:STAMP] == self._stamp and not self._broken and line.find(STAMP_INSIDE, PREFIX) < 0:
+            if action is _ROW:
+                self.parser.tuner.myelin_note(number, line[PREFIX:])
+                return
+            if line[STAMP:PREFIX] in _VERBOSE:
+                self.parser.other(number, line[PREFIX:])
+                return
+        if not self._broken and (not line or line.startswith("&&&& ")):
+            self._bare(line)
+        else:
+            self._unusual(line)
+
+    def _routes(self) -> dict[str, object]:
+        """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
+        routes: dict[str, object] = {}
+        for said in _VERBOSE:
+            routes.update({said + key: handler for key, handler in self.parser.handlers.items()})
+            routes.update(dict.fromkeys((said + key for key in SILENT), _SILENT))
+            routes[f"{said}Tactic"] = _TACTIC
+            routes[f"{said} (fore"] = _ROW
+        return routes
+
+    def _flush_rows(self, number: int) -> None:
+        """Hand on the rows of a table, of which line `number` is the last."""
+        if self._rows:
+            self.parser.tuner.myelin_rows(number, self._rows)
+            self._rows.clear()
+
+    # --- one line -------------------------------------------------------------------------------------------------
+
+    def _unusual(self, line: str) -> None:
+        """A line with any prefix, with none, or with two: then a stream was written into the middle of another's line."""
+        found = take_apart(line)
+        if not found.severity:
+            self._without_prefix(line)
+            return
+        self._settle()
+        is_whole = not found.before or self._is_foreign(found.before)
+        if is_whole and STAMP_INSIDE not in found.message:
+            self._said(found)
+            return
+        starts = starts_of(line)[1 if is_whole else 0 :]
+        if not starts:
+            self._said(found)
+            return
+        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
+            self._said(take_apart(line[start:end]))
+        self._broken, self._broken_line = line[: starts[0]], self.number
+
+    def _said(self, found: Prefix) -> None:
+        if found.stamp is not None:
+            self._at(found.stamp)
+            # What is said within the same second needs no closer look.
+            self._stamp = None if self._foreign else found.text
+        self._message(found.severity, found.message, is_library=found.is_library)
+
+    def _message(self, severity: str, message: str, *, is_library: bool) -> None:
+        if severity not in "WEF" and is_library and message.startswith("Tactic"):
+            self.parser.tuner.timed(self.number, message)
+        elif is_library and MYELIN_ROW.match(message):
+            self.parser.tuner.myelin_rows(self.number, [message])
+        else:
+            self.parser.message(self.number, severity, message, is_library=is_library)
+
+    def _without_prefix(self, line: str) -> None:
+        if self._foreign:
+            match = pattern_of(self._foreign).match(line)
+            line = line[match.end() :] if match else line
+        elif self._foreign is None and (place := line.find("&&&& ")) > 0:
+            self._foreign = line[:place]
+            line = line[place:]
+        if self._broken and line and not line.startswith("&&&& "):
+            joined, self._broken = self._broken + line, ""
+            self._unusual(joined)
+            return
+        self._settle()
+        self._bare(line)
+
+    def _bare(self, line: str) -> None:
+        if line.startswith("&&&& "):
+            self.parser.banner(self.number, line)
+        else:
+            self.parser.bare(self.number, line)
+
+    def _settle(self) -> None:
+        """The rest of a broken line has not come."""
+        line, self._broken = self._broken, ""
+        if line:
+            found = take_apart(line)
+            if found.severity:
+                self._said(found)
+            else:
+                self._bare(line)
+
+    def _is_foreign(self, before: str) -> bool:
+        """Whether what stands before a time stamp is a prefix of docker's or journald's kind: the same on every line."""
+        if self._foreign is None:
+            self._foreign = before if len(before) <= _LONGEST_FOREIGN and self._stamp is None else ""
+        return bool(self._foreign) and pattern_of(self._foreign).fullmatch(before) is not None
+
+    def _at(self, stamp: int) -> None:
+        if stamp == self._last_stamp:
+            return
+        if self._first_stamp is None:
+            self._first_stamp = stamp
+        self._last_stamp = stamp
+        self.parser.at(float(stamp - self._first_stamp))
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def _finished(self) -> BuildTrace:
+        parser = self.parser
+        parser.tuner.end()
+        parser.optimizer.finish(self.number)
+        tuner, optimizer, resources, results = (
+            parser.tuner,
+            parser.optimizer,
+            parser.resources,
+            parser.results,
+        )
+        runs = parser.sections.runs
+        decoded = [run.tensorrt_version for run in runs if run.tensorrt_version]
+        trace = BuildTrace(
+            path=self.path,
+            lines=self.number,
+            runs=tuple(runs),
+            tensorrt_version=parser.sections.version or (decoded[-1] if decoded else None),
+            stated_seconds=self._stated_seconds(),
+            options=parser.sections.options,
+            onnx=parser.sections.onnx,
+            phases=tuple(optimizer.phases),
+            passes=tuple(optimizer.passes),
+            strategies=tuple(optimizer.strategies),
+            tunings=tuple(tuner.tunings),
+            reformat_costs=tuple(tuner.costs),
+            reformats=_with_costs(tuner.added, tuner.costs),
+            memory=tuple(resources.points),
+            layer_memory=tuple(resources.layers),
+            memory_totals=tuple(resources.totals.values()),
+            peak_cpu_mib=resources.peak[0] if resources.peak else None,
+            peak_gpu_mib=resources.peak[1] if resources.peak else None,
+            context_bytes=resources.context_bytes,
+            engine_bytes=resources.engine_bytes,
+            cache=replace(resources.cache, cached_results=tuner.cached_results),
+            dla=resources.dla,
+            messages=parser.messages.finished(),
+            dumps=parser.dumps.finished(),
+            performance=results.performance,
+            trace=results.trace,
+            profile=results.profile,
+            network_inputs=tuple(parser.sections.inputs),
+            network_outputs=tuple(parser.sections.outputs),
+            bindings=tuple(results.bindings),
+            diagnostics=self._diagnostics(),
+        )
+        winner = trace.winner
+        names = [name for strategy, name in parser.non_conforming if strategy in (winner, None)]
+        return replace(trace, streams=resources.streams(winner), non_conforming=tuple(dict.fromkeys(names)))
+
+    def _stated_seconds(self) -> float | None:
+        if self._first_stamp is None or self._last_stamp is None:
+            return None
+        return float(max(self._last_stamp - self._first_stamp, 0))
+
+    def _diagnostics(self) -> tuple[Diagnostic, ...]:
+        notes = []
+
+        def note(severity: Severity, message: str, where: str = "") -> None:
+            notes.append(Diagnostic(severity, self.path, where, message))
+
+        state = self.state
+        if state.damage:
+            note(Severity.ERROR, f"{state.damage}; the {self.number} lines before were read")
+        elif state.cut_off:
+            note(
+                Severity.WARNING,
+                "is cut off in the middle of a line, which was left out",
+                f"line {self.number + 1}",
+            )
+        runs = self.parser.sections.runs
+        if runs and runs[-1].status is None:
+            note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
+        if state.shortened:
+            message = (
+                f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
+            )
+            note(Severity.WARNING, message)
+        if self.parser.builds > 1:
+            note(Severity.INFO, f"tells of {self.parser.builds} builds; the last one is shown")
+        return tuple(notes)
+
+
+def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tuple[InsertedReformat, ...]:
+    """Put to each reformat what the builder found it to cost."""
+    known: dict[tuple[int | None, str, str, str], float] = {}
+    for cost in costs:
+        formats = (*cost.combination.inputs, *cost.combination.outputs)
+        time = cost.time_ms
+        if len(formats) == 2 and time is not None:
+            key = (cost.strategy, cost.tensor, *formats)
+            known[key] = min(time, known.get(key, time))
+    return tuple(
+        replace(one, cost_ms=known.get((one.strategy, one.tensor, one.from_format, one.to_format)))
+        for one in added
+    )

@@ -1,0 +1,119 @@
+"""`trex-tui build-log` and `trex-tui metadata`: what a log of trtexec tells."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+_EXAMPLES = """\
+examples:
+  trex-tui build-log net.build.log                       phases, fusions, what took long, warnings
+  trex-tui build-log net.build.log --layer conv1         every tactic that was timed for a layer
+  trex-tui build-log net.build.log.gz --json | jq .phases
+  trex-tui metadata net.build.log -o net.build.metadata.json
+"""
+
+
+def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the options of both commands."""
+    import argparse
+
+    from trex_tui.arguments import _FILES, _count
+
+    log = commands.add_parser(
+        "build-log",
+        help="why the engine is as it is: what the log of its build tells",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too").complete = _FILES  # type: ignore[attr-defined]
+    log.add_argument(
+        "--json", action="store_true", help="print one JSON object (schema trex-tui/build-log/1)"
+    )
+    log.add_argument(
+        "--layer",
+        metavar="NAME",
+        help="every tactic timed for a layer: of this name, else with this in its name",
+    )
+    log.add_argument(
+        "--top",
+        type=_count,
+        metavar="N",
+        default=10,
+        help="how many layers, and tactics of a layer; default: 10",
+    )
+
+    metadata = commands.add_parser(
+        "metadata", help="options, device and performance in a log, as trex writes them"
+    )
+    metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too").complete = _FILES  # type: ignore[attr-defined]
+    metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE, which must not exist yet")
+
+
+def run_build_log(options: argparse.Namespace) -> int:
+    """Print what the log tells.
+
+    Raises:
+        TrexError: The log cannot be read, is none, or has no such layer.
+    """
+    from pathlib import Path
+
+    from trex_tui.analysis.build_trace import layer_choices
+    from trex_tui.artifacts.buildlog import read_build_log
+    from trex_tui.commands.output import complain, print_json
+    from trex_tui.reports import build_log as report
+
+    trace = read_build_log(Path(options.log))
+    report.check(trace)
+    choices = layer_choices(trace)
+    tunings = report.tunings_named(trace, options.layer) if options.layer else None
+    if options.json:
+        print_json(report.build_log_document(trace, choices, tunings, options.top))
+        return 0
+    for diagnostic in trace.diagnostics:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    if tunings is None:
+        lines = report.build_log_text(trace, choices, options.top)
+    else:
+        lines = report.layer_text(trace, tunings, choices, options.top)
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
+    return 0
+
+
+def run_metadata(options: argparse.Namespace) -> int:
+    """Print or write the metadata.
+
+    Raises:
+        TrexError: The log cannot be read or holds no section, or the file is there already or cannot be written.
+    """
+    import json
+    from pathlib import Path
+
+    from trex_tui.artifacts.buildlog import read_build_log
+    from trex_tui.artifacts.buildlog.as_records import metadata_document
+    from trex_tui.commands.output import complain
+    from trex_tui.errors import ArtifactError, TrexError
+
+    path = Path(options.log)
+    trace = read_build_log(path)
+    document = metadata_document(trace)
+    if not document:
+        raise ArtifactError(path, "holds no section of options, no device and no performance summary")
+    for diagnostic in trace.diagnostics:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    text = json.dumps(document, indent=4, ensure_ascii=False, allow_nan=False) + "\n"
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    target = Path(options.output)
+    try:
+        with target.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except FileExistsError:
+        raise TrexError(f"{target} is there already; name another file, or remove it first") from None
+    except OSError as error:
+        raise TrexError(f"{target} cannot be written: {error.strerror or error}") from error
+    return 0

@@ -1,0 +1,385 @@
+"""What the log of a build tells, for scripts and for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trex_tui.analysis.build_trace import (
+    NEAR_TIE_PCT,
+    LayerChoice,
+    build_seconds,
+    by_tuning_time,
+    near_ties,
+    phase_shares,
+)
+from trex_tui.artifacts.buildlog.model import BuildTrace, FusionKind
+from trex_tui.artifacts.buildlog.tactics import hex_id
+from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, RunnerTrial
+from trex_tui.errors import ArtifactError, TrexError
+from trex_tui.reports.plain import plain
+from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable, shorten_middle
+
+SCHEMA = "trex-tui/build-log/1"
+_MOST_NAME = 60
+_MESSAGES = {"W": "warning", "E": "error", "F": "fatal error"}
+
+
+def check(trace: BuildTrace) -> None:
+    """Make sure that there is anything to tell.
+
+    Raises:
+        ArtifactError: The file is no log of trtexec or of a builder.
+    """
+    if not (
+        trace.runs
+        or trace.is_verbose
+        or trace.options.device
+        or trace.messages
+        or trace.performance
+        or trace.memory
+    ):
+        raise ArtifactError(trace.path, "is no log of trtexec or of a TensorRT builder")
+
+
+def tunings_named(trace: BuildTrace, name: str) -> list[LayerTuning]:
+    """What was tried for the layers of a name, or for those with it in their name.
+
+    Raises:
+        TrexError: There is none.
+    """
+    found = [one for one in trace.tunings if one.name == name]
+    found = found or [one for one in trace.tunings if name.lower() in one.name.lower()]
+    if not found:
+        why = "" if trace.tunings else ": the log tells of no tuning; that takes --verbose"
+        raise TrexError(f"{trace.path}: no layer {name!r} was tuned{why}")
+    return found
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------------
+
+
+def build_log_document(
+    trace: BuildTrace, choices: Sequence[LayerChoice], tunings: Sequence[LayerTuning] | None, top: int
+) -> dict[str, Any]:
+    """The object that `build-log --json` prints. Absent facts are null.
+
+    Args:
+        trace: The log.
+        choices: As `layer_choices` gives them.
+        tunings: Of the layers asked for, which are told in full; None for an overview of all, the `top` longest.
+        top: See `tunings`.
+    """
+    names = (
+        "runs",
+        "tensorrt_version",
+        "stated_seconds",
+        "options",
+        "phases",
+        "strategies",
+        "reformats",
+        "memory",
+    )
+    more = ("layer_memory", "memory_totals", "peak_cpu_mib", "peak_gpu_mib", "context_bytes", "engine_bytes")
+    rest = ("non_conforming", "cache", "streams", "dla", "messages", "performance", "profile", "bindings")
+    return {
+        "schema": SCHEMA,
+        "file": str(trace.path),
+        "lines": trace.lines,
+        **{name: plain(getattr(trace, name)) for name in (*names, *more, *rest)},
+        "onnx": dict(trace.onnx.values) if trace.onnx else None,
+        "winner": trace.winner,
+        "build_seconds": build_seconds(trace.phases),
+        "passes": [_pass(one) for one in trace.passes],
+        "tuning": _tuning_totals(trace),
+        "layers": [_choice(one) for one in choices],
+        "slowest_tunings": [_tuning(one) for one in by_tuning_time(trace)[:top]],
+        "tunings": None if tunings is None else [_tuning(one, in_full=True) for one in tunings],
+        "diagnostics": [
+            {"severity": one.severity.value, "where": one.where, "message": one.message}
+            for one in trace.diagnostics
+        ],
+    }
+
+
+def _pass(one: Any) -> dict[str, Any]:  # noqa: ANN401 - OptimizerPass
+    counts = Counter(fusion.kind.value for fusion in one.fusions)
+    steps = {kind.value: counts[kind.value] for kind in FusionKind}
+    return (
+        {"line": one.line, "strategy": one.strategy, "name": one.name, "layers": one.layers}
+        | steps
+        | {"fusions": plain(one.fusions)}
+    )
+
+
+def _tuning_totals(trace: BuildTrace) -> dict[str, Any]:
+    return {
+        "layers": len(trace.tunings),
+        "combinations": sum(len(one.combinations) for one in trace.tunings),
+        "tactics": sum(one.tactic_count for one in trace.tunings),
+        "skipped": sum(len(one.skipped) for one in trace.tunings),
+        "reformat_costs": len(trace.reformat_costs),
+        "reformat_tactics": sum(one.combination.tactic_count for one in trace.reformat_costs),
+    }
+
+
+def _choice(one: LayerChoice) -> dict[str, Any]:
+    other = one.other_precision
+    return {
+        "name": one.name,
+        "occurrence": one.occurrence,
+        "layer_type": one.layer_type,
+        "tactic": hex_id(one.tactic_id) if one.tactic_id is not None else None,
+        "agrees": one.agrees,
+        "formats": one.combination.text if one.combination else None,
+        "formats_are_certain": one.combination is not None and not one.is_ambiguous,
+        "chosen": _contender(one.chosen),
+        "fastest": _contender(one.fastest),
+        "second": _contender(one.second),
+        "margin_pct": one.margin_pct,
+        "precision": one.precision.value if one.precision else None,
+        "other_precision": {"precision": other.precision.value, "time_ms": other.time_ms} if other else None,
+        "reformat": plain(one.reformat),
+    }
+
+
+def _contender(one: Any) -> dict[str, Any] | None:  # noqa: ANN401 - Contender or None
+    if one is None:
+        return None
+    tactic = hex_id(one.id) if one.id is not None else None
+    return {"runner": one.runner, "tactic": tactic, "name": one.name, "time_ms": one.time_ms}
+
+
+def _tuning(one: LayerTuning, *, in_full: bool = False) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "line": one.line,
+        "name": one.name,
+        "strategy": one.strategy,
+        "optimization_profile": one.optimization_profile,
+        "seconds": one.seconds,
+        "tactics": one.tactic_count,
+        "skipped": len(one.skipped),
+        "is_cached": one.is_cached,
+    }
+    combinations = [_combination(each) for each in one.combinations] if in_full else len(one.combinations)
+    return shape | {"combinations": combinations}
+
+
+def _combination(one: FormatCombination) -> dict[str, Any]:
+    return {
+        "line": one.line,
+        "inputs": list(one.inputs),
+        "outputs": list(one.outputs),
+        "chosen_runner": one.chosen_runner,
+        "chosen_tactic": hex_id(one.chosen_id) if one.chosen_id is not None else None,
+        "chosen_ms": one.chosen_ms,
+        "is_cached": one.is_cached,
+        "runners": [_runner(trial) for trial in one.runners],
+    }
+
+
+def _runner(one: RunnerTrial) -> dict[str, Any]:
+    return {
+        "line": one.line,
+        "runner": one.runner,
+        "outcome": one.outcome.value,
+        "seconds": one.seconds,
+        "tactics": [{"tactic": each.hex, "name": each.name, "time_ms": each.time_ms} for each in one.tactics],
+        "skipped": plain(one.skipped),
+        "myelin": [
+            {
+                "operator": table.operator,
+                "onnx_nodes": list(table.onnx_nodes),
+                "tactics": plain(table.tactics),
+            }
+            for table in one.myelin
+        ],
+    }
+
+
+# --- text ---------------------------------------------------------------------------------------------------------------
+
+
+def build_log_text(trace: BuildTrace, choices: Sequence[LayerChoice], top: int) -> Iterator[str]:
+    """Lines for a person: what the build was, where its time went, what it chose, what it warned of."""
+    yield from _facts(trace)
+    yield from _phases(trace)
+    yield from _passes(trace)
+    yield from _slowest(trace, top)
+    yield from _layers(choices)
+    yield from _memory(trace)
+    yield from _messages(trace)
+
+
+def _name(text: str) -> str:
+    return shorten_middle(printable(text), _MOST_NAME)
+
+
+def _seconds(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3f}"
+
+
+def _facts(trace: BuildTrace) -> Iterator[str]:
+    yield f"{printable(str(trace.path))}: {plural(trace.lines, 'line')}"
+    for run in trace.runs:
+        yield f"{run.status or 'unfinished':<12} {printable(run.program)} {printable(run.command)}"
+    facts = {
+        "TensorRT": trace.tensorrt_version,
+        "Device": trace.options.device.get("Selected Device"),
+        "Precision": None if trace.only_loads else trace.options.build.get("Precision"),
+        "Memory pools": None if trace.only_loads else trace.options.build.get("Memory Pools"),
+        "Timing cache": _cache(trace),
+        "Strategy": _strategies(trace),
+    }
+    for label, value in facts.items():
+        if value:
+            yield f"{label:<12} {printable(value)}"
+
+
+def _cache(trace: BuildTrace) -> str:
+    cache = trace.cache
+    parts = [cache.mode or ""]
+    if cache.unreadable:
+        parts.append(f"{cache.unreadable} could not be read")
+    if cache.entries is not None:
+        parts.append(plural(cache.entries, "entry", "entries"))
+    if cache.hits is not None:
+        parts.append(plural(cache.hits, "hit"))
+    if cache.cached_results:
+        parts.append(plural(cache.cached_results, "result") + " reused within the build")
+    return ", ".join(part for part in parts if part)
+
+
+def _strategies(trace: BuildTrace) -> str:
+    if len(trace.strategies) < 2:
+        return ""
+    parts = [
+        f"{one.number} {one.verdict.value} ({one.estimate:g})" for one in trace.strategies if one.estimate
+    ]
+    return f"{trace.winner} of {len(trace.strategies)}: {', '.join(parts)}"
+
+
+def _phases(trace: BuildTrace) -> Iterator[str]:
+    shares = phase_shares(trace)
+    if not shares:
+        return
+    yield ""
+    yield f"{'Phase':<42} {'seconds':>9}"
+    for one in shares:
+        strategy = (
+            f", strategy {one.strategy}" if one.strategy is not None and len(trace.strategies) > 1 else ""
+        )
+        times = f" ({one.count})" if one.count > 1 else ""
+        yield f"{one.kind.value + strategy + times:<42} {_seconds(one.seconds):>9}"
+
+
+def _passes(trace: BuildTrace) -> Iterator[str]:
+    passes = [one for one in trace.passes if one.strategy in (trace.winner, None)]
+    if not passes:
+        return
+    yield ""
+    yield f"{'Pass':<32} {'layers':>6} {'fused':>6} {'removed':>8} {'converted':>10}"
+    for one in passes:
+        counts = Counter(fusion.kind for fusion in one.fusions)
+        layers = MISSING if one.layers is None else str(one.layers)
+        steps = [counts[kind] or "" for kind in (FusionKind.FUSED, FusionKind.REMOVED, FusionKind.CONVERTED)]
+        yield f"{printable(one.name):<32} {layers:>6} {steps[0]:>6} {steps[1]:>8} {steps[2]:>10}"
+
+
+def _slowest(trace: BuildTrace, top: int) -> Iterator[str]:
+    tunings = by_tuning_time(trace)
+    if not tunings:
+        return
+    totals = _tuning_totals(trace)
+    yield ""
+    yield (
+        f"Tuned        {plural(totals['layers'], 'layer')}, {format_count(totals['tactics'])} tactics timed, "
+        f"{totals['skipped']} skipped; reformats: {format_count(totals['reformat_tactics'])} tactics"
+    )
+    yield f"{'Longest to tune':<{_MOST_NAME}} {'seconds':>9} {'tactics':>8} {'formats':>8}"
+    for one in tunings[:top]:
+        yield f"{_name(one.name):<{_MOST_NAME}} {_seconds(one.seconds):>9} {one.tactic_count:>8} {len(one.combinations):>8}"
+
+
+def _layers(choices: Sequence[LayerChoice]) -> Iterator[str]:
+    ties = near_ties(choices)
+    wrong = [one for one in choices if one.agrees is False]
+    if choices:
+        told = sum(one.chosen is not None for one in choices)
+        yield ""
+        yield f"Engine       {plural(len(choices), 'layer')}; the log tells the choice of {told}"
+    for one in wrong:
+        yield f"  {_name(one.name)}: the engine's tactic is not the one that the log chose"
+    if ties:
+        yield f"Near ties    {plural(len(ties), 'layer')} where another tactic is within {NEAR_TIE_PCT:g} %"
+        for one in ties:
+            yield f"  {_name(one.name):<{_MOST_NAME}} {one.margin_pct:+.2f} %"
+
+
+def _memory(trace: BuildTrace) -> Iterator[str]:
+    totals = next((one for one in trace.memory_totals if one.strategy == trace.winner), None)
+    if totals is None and trace.peak_gpu_mib is None:
+        return
+    yield ""
+    if totals is not None:
+        sizes = {
+            "activation": totals.activation_bytes,
+            "weights": totals.weights_bytes,
+            "device persistent": totals.device_persistent_bytes,
+            "host persistent": totals.host_persistent_bytes,
+            "scratch": totals.scratch_bytes,
+        }
+        known = [f"{name} {format_bytes(size)}" for name, size in sizes.items() if size is not None]
+        yield f"Memory       {', '.join(known)}"
+    if trace.peak_gpu_mib is not None:
+        yield f"Peak         GPU {trace.peak_gpu_mib} MiB, CPU {trace.peak_cpu_mib} MiB in TensorRT's allocators"
+
+
+def _messages(trace: BuildTrace) -> Iterator[str]:
+    if trace.messages:
+        yield ""
+    for one in trace.messages:
+        times = f" ({one.count} times)" if one.count > 1 else ""
+        yield f"{_MESSAGES.get(one.severity, one.severity)}, line {one.line}{times}: {printable(one.text)}"
+
+
+def layer_text(
+    trace: BuildTrace, tunings: Sequence[LayerTuning], choices: Sequence[LayerChoice], top: int
+) -> Iterator[str]:
+    """Lines about some layers: every combination, its runners, and the fastest tactics of each."""
+    final = {id(one.combination) for one in choices if one.combination is not None}
+    for tuning in tunings:
+        strategy = f", strategy {tuning.strategy}" if len(trace.strategies) > 1 else ""
+        seconds = "" if tuning.seconds is None else f", {tuning.seconds:.3f} s"
+        yield f"{printable(tuning.name)}{strategy}: {plural(tuning.tactic_count, 'tactic')}{seconds} (line {tuning.line})"
+        for combination in tuning.combinations:
+            mark = "  <- in the engine" if id(combination) in final else ""
+            yield f"  {printable(combination.text)}{mark}"
+            if combination.is_cached:
+                time, runner = format_ms(combination.cached_ms, 6), printable(combination.chosen_runner or "")
+                yield f"    {time} ms  {runner}, out of the cache"
+            for trial in combination.runners:
+                yield from _trial_text(trial, combination, top)
+        yield ""
+
+
+def _trial_text(trial: RunnerTrial, combination: FormatCombination, top: int) -> Iterator[str]:
+    seconds = "" if trial.seconds is None else f", {trial.seconds:.3f} s"
+    yield f"    {printable(trial.runner)}: {trial.outcome.value}{seconds}"
+    timed = sorted(trial.tactics, key=lambda one: (one.time_ms is None, one.time_ms))
+    for tactic in timed[:top]:
+        is_chosen = trial.runner == combination.chosen_runner and tactic.id == combination.chosen_id
+        mark = "  <- chosen" if is_chosen else ""
+        yield f"      {format_ms(tactic.time_ms, 6)} ms  {tactic.hex}  {printable(tactic.name or '')}{mark}"
+    if len(timed) > top:
+        yield f"      … and {len(timed) - top} more"
+    for skipped in trial.skipped:
+        yield (
+            f"      skipped ({skipped.reason.value}): needs {format_bytes(skipped.requested_bytes)}, "
+            f"there are {format_bytes(skipped.available_bytes)}"
+        )
+    for table in trial.myelin:
+        yield f"      {printable(table.operator)}: {plural(len(table.tactics), 'tactic')}"
+        for row in table.tactics[:top]:
+            yield f"        {format_ms(row.time_ms, 6)} ms  {printable(row.kernel)}"
