@@ -14,6 +14,10 @@ from textual.widget import Widget
 from trex_tui.text import printable, shorten_middle
 
 
+_LEAST_REMARK = 14
+"""Cells that a remark is worth: titles of tabs lose their margins, or go, rather than leave it less."""
+
+
 @dataclass
 class TabChosen(Message):
     """A person clicked on a tab."""
@@ -69,8 +73,22 @@ class TabBar(Widget):
         return Content.assemble(left, " " * gap, remark)
 
     def _labels(self) -> list[tuple[str, str]]:
+        """The widest form that leaves room for the remark; the narrowest has titles for none but the active tab."""
+        wanted = self.content_size.width - (min(len(self.remark), _LEAST_REMARK) + 2 if self.remark else 0)
+        forms = (self._with_titles(" "), self._with_titles(""), self._with_digits())
+        return next(
+            (one for one in forms if sum(len(label) + 1 for _, label in one) - 1 <= wanted), forms[-1]
+        )
+
+    def _with_titles(self, margin: str) -> list[tuple[str, str]]:
         return [
-            (tab, f" {number} {title}{self._badges.get(tab, '')} ")
+            (tab, f"{margin}{number} {title}{self._badges.get(tab, '')}{margin}")
+            for number, (tab, title) in enumerate(self._tabs.items(), start=1)
+        ]
+
+    def _with_digits(self) -> list[tuple[str, str]]:
+        return [
+            (tab, f"{number} {title}" if tab == self.active else str(number))
             for number, (tab, title) in enumerate(self._tabs.items(), start=1)
         ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,21 +32,27 @@ _STAMP_INSIDE = "/20"
 """In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
 
 
-def read_build_log(path: Path) -> BuildTrace:
+def read_build_log(path: Path, progress: Callable[[int], None] | None = None) -> BuildTrace:
     """Read a log of a build or a run, of TensorRT 8.0 to 11, packed or not, whole or cut off.
 
     What cannot be read is left out; `diagnostics` say so. Memory depends on what the log tells, not on its length.
+
+    Args:
+        path: The file.
+        progress: Called every few kilobytes with the bytes of the file that have been read; what it raises ends the
+            reading.
 
     Raises:
         ArtifactError: The file cannot be opened.
     """
     with gc_paused():
-        return _Reader(path).read()
+        return _Reader(path, progress).read()
 
 
 class _Reader:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
         self.path = path
+        self.progress = progress
         self.state = ReadState()
         self.parser = MessageParser()
         self.number = 0
@@ -85,6 +92,8 @@ class _Reader:
                     pending = tuner.tactics.pending
             if len(pending) > _LONGEST_BATCH:
                 self._flush()
+            if self.progress is not None:
+                self.progress(self.state.read_bytes)
         self.number = number
         self._flush()
         self._settle()
