@@ -261,7 +261,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("build.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.BUILD, True, spare=True),
     Action("build.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.BUILD, True, spare=True),
     Action(
-        "build.into", "l", "go_into", "go to layer",
+        "build.into", "l", "go_into", "into",
         "Go to the layer of the engine that was tuned; expand a pass or a strategy.", Place.BUILD, True, spare=True,
     ),
     Action(

@@ -18,7 +18,7 @@ from trex_tui.artifacts.buildlog.model import (
     PhaseKind,
 )
 from trex_tui.artifacts.buildlog.tuning import LayerTuning, MyelinTable
-from trex_tui.text import plural
+from trex_tui.text import format_count, plural
 
 _OUTSIDE = frozenset({PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE})
 """Phases that are no part of the build."""
@@ -104,7 +104,7 @@ _STEPS = {
 def pass_nodes(trace: BuildTrace) -> list[Node]:
     """The passes with their steps below; by strategy if there were several, the winner's expanded."""
     strategies = list(dict.fromkeys(one.strategy for one in trace.passes))
-    if len(strategies) < 2:
+    if len([one for one in strategies if one is not None]) < 2:
         return _passes(trace.passes)
     nodes = []
     for strategy in strategies:
@@ -115,7 +115,16 @@ def pass_nodes(trace: BuildTrace) -> list[Node]:
         values: dict[str, Any] = _step_counts([step for one in passes for step in one.fusions])
         values |= {"layers": passes[-1].layers, "line": passes[0].line}
         found = next((one for one in trace.strategies if one.number == strategy), None)
-        nodes.append(Node(("of", strategy), label, found, values, tuple(_passes(passes)), is_open=wins))
+        nodes.append(
+            Node(
+                ("of", strategy),
+                label,
+                found,
+                values,
+                tuple(_passes(passes)),
+                is_open=wins or strategy is None,
+            )
+        )
     return nodes
 
 
@@ -247,10 +256,10 @@ def counts_words(facts: BuildFacts) -> str:
     trace = facts.trace
     joined = sum(choice.tuning is not None for choice in facts.choices)
     words = [
-        f"{plural(len(facts.tuned), 'layer')} tuned",
-        f"{sum(one.tactics for one in facts.tuned)} tactics timed",
+        f"{len(facts.tuned)} tuned",
+        f"{format_count(sum(one.tactics for one in facts.tuned))} tactics",
         f"{sum(one.skipped for one in facts.tuned)} skipped",
         f"{plural(facts.near_ties, 'near tie')}",
-        f"{joined} of {plural(len(facts.choices), 'layer')} of the engine",
+        f"{joined} of {len(facts.choices)} in the engine",
     ]
     return " · ".join(words) if trace.tunings else "nothing was tuned, as far as the log tells"

@@ -133,6 +133,7 @@ class BuildPane(EnginePane):
             table.display = table is self.table
         self.chart.display = self.view is View.MEMORY and self.tuned is None
         self.set_class(self.is_nothing, "-nothing")
+        self.set_class(self.chart.display, "-memory")
         self._tell()
         self.refresh_bindings()
 

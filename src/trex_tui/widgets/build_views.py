@@ -30,7 +30,6 @@ from trex_tui.widgets.build_columns import (
     tactic_columns,
 )
 from trex_tui.widgets.build_outline import Outline
-from trex_tui.widgets.facts import EMPTY
 from trex_tui.widgets.linked_lines import text_lines
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.wrapped_lines import TextLine
@@ -61,7 +60,9 @@ _HELP = {
     View.MESSAGES: "warnings and errors, those that say the same together",
 }
 OUTLINES = frozenset({View.PHASES, View.PASSES, View.STRATEGIES})
-HISTOGRAM_ROWS = 8
+HISTOGRAM_ROWS = 7
+_LINES_BEFORE = 2
+"""The name of a layer, and how much was tried."""
 
 
 class Tables(NamedTuple):
@@ -213,9 +214,10 @@ def tactic_words(
     times = [row.time_ms for row in rows if row.time_ms is not None and not row.is_cached]
     chosen = next((row.time_ms for row in rows if row.in_engine), tuned.chosen_ms)
     histogram = tactic_histogram(TacticTimes(times, chosen, min(times, default=None)), width, HISTOGRAM_ROWS)
-    head = text_lines(list(tuned_lines(engine, facts, tuned)), None)
+    about = text_lines(list(tuned_lines(engine, facts, tuned)), None)
     below = text_lines(list(tactics_lines(facts, tuned, item)), None)
-    return [*head, EMPTY, *chart_text(histogram), *below] if histogram else [*head, *below]
+    # The histogram comes early: in a small terminal the rest is further down.
+    return [*about[:_LINES_BEFORE], *chart_text(histogram), *about[_LINES_BEFORE:], *below]
 
 
 def memory_text(facts: BuildFacts, item: Any, width: int, height: int) -> list[TextLine]:  # noqa: ANN401 - a point

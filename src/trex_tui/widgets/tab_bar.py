@@ -13,7 +13,6 @@ from textual.widget import Widget
 
 from trex_tui.text import printable, shorten_middle
 
-
 _LEAST_REMARK = 14
 """Cells that a remark is worth: titles of tabs lose their margins, or go, rather than leave it less."""
 
