@@ -120,12 +120,18 @@ def memory_chart(
             area.put(column, row, "┊", _HERE)
     curves = [_steps(shown, places[-1], x, y, is_gpu=is_gpu, is_timed=is_timed) for is_gpu in (False, True)]
     draw_curves(area, curves)
-    for is_gpu in (False, True):
-        value = shown[-1].gpu_mib if is_gpu else shown[-1].cpu_mib
-        row = area.height - 1 - y.cell(value, area.height)
-        words, style = ("GPU", _GPU) if is_gpu else ("CPU", _CPU)
-        area.put(area.width - 3, max(0, row - 1) if row else 1, words, f"bold {style}")
+    _name_curves(area, shown[-1], y)
     return grid.lines()
+
+
+def _name_curves(area: Part, last: MemoryPoint, y: Scale) -> None:
+    """Names at the ends of the curves; beside each other where they end in the same row."""
+    taken: set[int] = set()
+    for words, value, style in (("GPU", last.gpu_mib, _GPU), ("CPU", last.cpu_mib, _CPU)):
+        row = area.height - 1 - y.cell(value, area.height)
+        row = row - 1 if row else 1
+        area.put(area.width - (7 if row in taken else 3), row, words, f"bold {style}")
+        taken.add(row)
 
 
 def has_times(points: Sequence[MemoryPoint]) -> bool:

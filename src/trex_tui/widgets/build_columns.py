@@ -71,7 +71,7 @@ def pass_columns() -> list[Column[OutlineRow]]:
                       priority=priority, description=description)  # fmt: skip
 
     return [
-        Column("name", "Pass", outline_label, flex=True, width=28, style=_step_style),
+        Column("name", "Pass", outline_label, flex=True, width=38, style=_step_style),
         Column("rule", "Rule", value_of("rule"), text=_blank("rule", str), width=22, priority=3, style=_muted,
                description="Which fusion it was."),
         number("layers", "Layers", 6, 0, "How many layers there are afterwards."),
@@ -152,7 +152,7 @@ def layer_columns(facts: BuildFacts) -> list[Column[TunedLayer]]:
     ]  # fmt: skip
     if several:
         strategy: Column[TunedLayer] = Column(
-            "strategy", "Strat", lambda one: one.tuning.strategy, width=5, align="right", priority=7,
+            "strategy", "Strat", lambda one: one.tuning.strategy, width=5, align="right", priority=1,
             descending=False, style=_muted, description="strategy: number of the backend strategy",
         )  # fmt: skip
         columns.insert(2, strategy)

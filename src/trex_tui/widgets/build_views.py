@@ -210,9 +210,12 @@ def tactic_words(
     item: TacticRow | None,
     width: int,
 ) -> list[TextLine]:
-    """How the layer was tuned, the histogram, and the tactic under the cursor."""
-    times = [row.time_ms for row in rows if row.time_ms is not None and not row.is_cached]
-    chosen = next((row.time_ms for row in rows if row.in_engine), tuned.chosen_ms)
+    """How the layer was tuned, the tactic under the cursor, and a histogram: of all tactics of the layer or, on a kernel of
+    Myelin's, of those for the same operator."""
+    operator = item.operator if item is not None else ""
+    alike = [row for row in rows if row.operator == operator and not row.is_cached]
+    times = [row.time_ms for row in alike if row.time_ms is not None]
+    chosen = next((row.time_ms for row in alike if row.in_engine), None if operator else tuned.chosen_ms)
     histogram = tactic_histogram(TacticTimes(times, chosen, min(times, default=None)), width, HISTOGRAM_ROWS)
     about = text_lines(list(tuned_lines(engine, facts, tuned)), None)
     below = text_lines(list(tactics_lines(facts, tuned, item)), None)
