@@ -9,6 +9,7 @@ from textual.binding import Binding
 
 from trex_tui.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
 from trex_tui.app import TrexApp
+from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.choose import Options
 from trex_tui.screens.dialog import Dialog
@@ -17,6 +18,7 @@ from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.help import HelpScreen, help_lines
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
@@ -48,6 +50,9 @@ TOGETHER = {
     "latency": [Place.LATENCY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "charts": [Place.CHARTS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "memory": [Place.MEMORY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "lint": [Place.LINT, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "what a finding means": [Place.LINT, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "build": [Place.BUILD, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
     "while reading": [Place.LOADING, Place.EVERYWHERE],
     "window": [Place.DIALOG, Place.MOVE],
@@ -63,6 +68,8 @@ OWNERS = {
     Place.LATENCY: LatencyPane,
     Place.CHARTS: ChartsPane,
     Place.MEMORY: MemoryPane,
+    Place.LINT: LintPane,
+    Place.BUILD: BuildPane,
     Place.ENGINES: EnginesScreen,
     Place.LOADING: LoadingScreen,
     Place.MOVE: VirtualTable,
@@ -98,8 +105,9 @@ def test_keys_with_priority_work_over_windows_and_mean_nothing_else_there():
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.id)
 def test_every_action_can_be_done_and_is_explained(action):
-    owner = TrexApp if action.action.startswith("app.") else OWNERS[action.place]
-    name = action.action.removeprefix("app.").split("(")[0]
+    where, _, rest = action.action.partition(".")
+    owner = {"app": TrexApp, "screen": EngineScreen}.get(where, OWNERS[action.place])
+    name = (rest if where in ("app", "screen") else action.action).split("(")[0]
     if action.place is Place.LATENCY and action.bound_by_widget:
         owner = VirtualTable
     assert callable(getattr(owner, f"action_{name}"))

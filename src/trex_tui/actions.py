@@ -258,8 +258,8 @@ ACTIONS: tuple[Action, ...] = (
         Place.BUILD, True,
     ),
     Action("build.choose_view", "T", "choose_view", "views", "Choose what to show of the build.", Place.BUILD),
-    Action("build.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.BUILD, True, spare=True),
-    Action("build.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.BUILD, True, spare=True),
+    Action("build.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.BUILD, True),
+    Action("build.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.BUILD),
     Action(
         "build.into", "l", "go_into", "into",
         "Go to the layer of the engine that was tuned; expand a pass or a strategy.", Place.BUILD, True, spare=True,

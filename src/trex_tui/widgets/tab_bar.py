@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import RenderResult
 from textual.content import Content
@@ -13,15 +14,18 @@ from textual.widget import Widget
 
 from trex_tui.text import printable, shorten_middle
 
-_LEAST_REMARK = 14
-"""Cells that a remark is worth: titles of tabs lose their margins, or go, rather than leave it less."""
-
 
 @dataclass
 class TabChosen(Message):
     """A person clicked on a tab."""
 
     tab: str
+
+
+LEAST_REMARK = 24
+"""Cells that titles leave to a remark of that length and more."""
+_FORMS = ((" ", " ", 99), ("", "  ", 99), ("", " ", 99), ("", " ", 4), ("", " ", 2), ("", " ", 0))
+"""Blanks around a label and between labels, and letters of the titles that are not active: the first that fits."""
 
 
 def fit_remark(remark: str, room: int) -> str:
@@ -62,34 +66,33 @@ class TabBar(Widget):
 
     def render(self) -> RenderResult:
         """The tabs; the active one reversed, so that it shows without colour too."""
-        parts = []
-        for tab, label in self._labels():
-            parts.append(Content.styled(label, "bold reverse $primary" if tab == self.active else ""))
-        left = Content(" ").join(parts)
+        labels, gap = self._fitted()
+        parts = [
+            Content.styled(label, "bold reverse $primary" if tab == self.active else "")
+            for tab, label in labels
+        ]
+        left = Content(gap).join(parts)
         room = self.content_size.width - left.cell_length - 2
         remark = Content.styled(fit_remark(printable(self.remark), max(0, room)), "$warning")
-        gap = max(0, self.content_size.width - left.cell_length - remark.cell_length)
-        return Content.assemble(left, " " * gap, remark)
+        between = max(0, self.content_size.width - left.cell_length - remark.cell_length)
+        return Content.assemble(left, " " * between, remark)
 
-    def _labels(self) -> list[tuple[str, str]]:
-        """The widest form that leaves room for the remark; the narrowest has titles for none but the active tab."""
-        wanted = self.content_size.width - (min(len(self.remark), _LEAST_REMARK) + 2 if self.remark else 0)
-        forms = (self._with_titles(" "), self._with_titles(""), self._with_digits())
-        return next(
-            (one for one in forms if sum(len(label) + 1 for _, label in one) - 1 <= wanted), forms[-1]
-        )
+    def _fitted(self) -> tuple[list[tuple[str, str]], str]:
+        """Label of each tab, and what stands between: as much of them as leaves room for the remark."""
+        room = self.content_size.width - (2 + min(len(self.remark), LEAST_REMARK) if self.remark else 0)
+        for padding, gap, longest in _FORMS:
+            labels = [
+                (tab, f"{padding}{self._label(number, tab, longest)}{padding}")
+                for number, tab in enumerate(self._tabs, start=1)
+            ]
+            if sum(cell_len(label) for _, label in labels) + len(gap) * (len(labels) - 1) <= room:
+                break
+        return labels, gap
 
-    def _with_titles(self, margin: str) -> list[tuple[str, str]]:
-        return [
-            (tab, f"{margin}{number} {title}{self._badges.get(tab, '')}{margin}")
-            for number, (tab, title) in enumerate(self._tabs.items(), start=1)
-        ]
-
-    def _with_digits(self) -> list[tuple[str, str]]:
-        return [
-            (tab, f"{number} {title}" if tab == self.active else str(number))
-            for number, (tab, title) in enumerate(self._tabs.items(), start=1)
-        ]
+    def _label(self, number: int, tab: str, longest: int) -> str:
+        """Digit, title and badge; where titles are cut, the active one is whole."""
+        title = self._tabs[tab] if tab == self.active else self._tabs[tab][:longest]
+        return f"{number} {title}".rstrip() + self._badges.get(tab, "")
 
     def on_click(self, event: events.Click) -> None:
         """Go to the tab that was clicked."""
@@ -97,8 +100,9 @@ class TabBar(Widget):
         if offset is None:
             return
         start = 0
-        for tab, label in self._labels():
-            if start <= offset.x < start + len(label):
+        labels, gap = self._fitted()
+        for tab, label in labels:
+            if start <= offset.x < start + cell_len(label):
                 self.post_message(TabChosen(tab))
                 return
-            start += len(label) + 1
+            start += cell_len(label) + len(gap)
