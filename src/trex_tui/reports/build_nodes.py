@@ -260,6 +260,6 @@ def counts_words(facts: BuildFacts) -> str:
         f"{format_count(sum(one.tactics for one in facts.tuned))} tactics",
         f"{sum(one.skipped for one in facts.tuned)} skipped",
         f"{plural(facts.near_ties, 'near tie')}",
-        f"{joined} of {len(facts.choices)} in the engine",
+        f"{joined} of {plural(len(facts.choices), 'layer')}",
     ]
     return " · ".join(words) if trace.tunings else "nothing was tuned, as far as the log tells"

@@ -72,6 +72,7 @@ class BuildPane(EnginePane):
         self._told: tuple[TunedLayer | None, Layer | None] = None, None
         """The layer that was chosen elsewhere, and the row that stood for it: as long as it does, that layer stays."""
         self._progress = ""
+        self._summaries: dict[View, str] = {}
         self.tables = make_tables()
         self.chart = FittedView(self._make_chart, id="build-chart")
         self.words = FittedView(self._make_words, id="build-words")
@@ -96,6 +97,7 @@ class BuildPane(EnginePane):
         if self.facts is facts:
             return
         self.facts, self.problem, self.tuned = facts, "", None
+        self._summaries.clear()
         fill_tables(self.tables, facts)
         self._filter_rows()
         self._stand_on(self._told[1])
@@ -125,7 +127,7 @@ class BuildPane(EnginePane):
     @property
     def is_nothing(self) -> bool:
         """Whether there is no table to show."""
-        return self.facts is None or (self.tuned is None and is_empty(self.facts, self.view))
+        return self.facts is None or (self.tuned is None and is_empty(self.tables, self.facts, self.view))
 
     def _arrange(self) -> None:
         """Show the table of the view, or words alone where there is nothing."""
@@ -142,9 +144,15 @@ class BuildPane(EnginePane):
         if self.facts is None:
             line.text = self._waiting_words()[0]
         else:
-            line.text = tactics_summary(self.tuned) if self.tuned else summary_of(self.facts, self.view)
+            line.text = tactics_summary(self.tuned) if self.tuned else self._summary_of(self.facts)
         self.words.renew()
         self.chart.renew()
+
+    def _summary_of(self, facts: BuildFacts) -> str:
+        """The summary of the view, made once: it looks at all of the log."""
+        if self.view not in self._summaries:
+            self._summaries[self.view] = summary_of(facts, self.view)
+        return self._summaries[self.view]
 
     def _waiting_words(self) -> tuple[str, ...]:
         path = log_of_build(self.engine)
@@ -373,10 +381,10 @@ class BuildPane(EnginePane):
         table = self.table
         known = [column for column in table.columns if column.description]
         known.sort(key=lambda column: column.key != table.current_column)
-        lines = fact_lines([(column.title or column.key, column.description) for column in known])
-        lines.append(sentence_line(""))
-        lines += fact_lines([("file", str(log_of_build(self.engine)))])
+        lines = fact_lines([("file", str(log_of_build(self.engine)))])
         lines.append(sentence_line("The column Line, and the words, say where in it.", "$muted"))
+        lines.append(sentence_line(""))
+        lines += fact_lines([(column.title or column.key, column.description) for column in known])
         self.app.push_screen(TextScreen(printable(f"Columns: {self.view.value}"), lines))
 
     def action_zoom(self) -> None:

@@ -56,6 +56,11 @@ class Outline(VirtualTable[OutlineRow]):
                 yield from self._rows(node.children, node.key, below)
 
     @property
+    def has_lines(self) -> bool:
+        """Whether there is anything in it."""
+        return bool(self._entries)
+
+    @property
     def cursor_node(self) -> Node | None:
         """What the cursor stands on."""
         row = self.cursor_item

@@ -121,18 +121,12 @@ def fill_tactics(table: VirtualTable[TacticRow], rows: list[TacticRow]) -> None:
     table.set_rows(rows)
 
 
-def is_empty(facts: BuildFacts, view: View) -> bool:
-    """Whether the log has nothing for a view."""
-    trace = facts.trace
-    if view is View.STRATEGIES:
-        return not strategy_nodes(facts)
-    things = {
-        View.PHASES: trace.phases,
-        View.PASSES: trace.passes,
-        View.LAYERS: facts.tuned,
-        View.MEMORY: trace.memory,
-        View.MESSAGES: trace.messages,
-    }
+def is_empty(tables: Tables, facts: BuildFacts, view: View) -> bool:
+    """Whether the log has nothing for a view. A filter that leaves nothing does not count."""
+    table = tables.of(view)
+    if isinstance(table, Outline):
+        return not table.has_lines
+    things = {View.LAYERS: facts.tuned, View.MEMORY: facts.trace.memory, View.MESSAGES: facts.trace.messages}
     return not things[view]
 
 
@@ -154,10 +148,10 @@ def _summary(facts: BuildFacts, view: View) -> str:
         counts = trace.count_messages()
         words = [
             f"build {format_seconds(seconds)} s" if seconds is not None else "build time not told",
+            "" if trace.is_verbose else "the log is not verbose",
             plural(counts["W"], "warning"),
             plural(counts["E"] + counts["F"], "error"),
             f"TensorRT {trace.tensorrt_version}" if trace.tensorrt_version else "",
-            "" if trace.is_verbose else "not verbose",
         ]
         return " · ".join(word for word in words if word)
     if view is View.PASSES:
