@@ -293,7 +293,7 @@ async def test_filter_applies_to_layers(tmp_path):
         assert names(found) == [STEM, HEAD, GONE]
 
 
-async def test_explained(tmp_path):
+async def test_explained():
     async with running(built(Path("net")), tab="build") as session:
         found = await show(session, View.LAYERS)
         await session.press("right", "right", "i")

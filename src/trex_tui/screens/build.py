@@ -259,7 +259,6 @@ class BuildPane(EnginePane):
                 layer = self.engine.layers[row.layers[0]]
                 self._told = row, layer
                 self.post_message(LayerChosen(layer))
-            self.refresh_bindings()
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[Any]) -> None:
