@@ -9,6 +9,7 @@ from textual.binding import Binding
 
 from trex_tui.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
 from trex_tui.app import TrexApp
+from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.choose import Options
 from trex_tui.screens.dialog import Dialog
@@ -51,6 +52,7 @@ TOGETHER = {
     "memory": [Place.MEMORY, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "lint": [Place.LINT, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "what a finding means": [Place.LINT, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "build": [Place.BUILD, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
     "while reading": [Place.LOADING, Place.EVERYWHERE],
     "window": [Place.DIALOG, Place.MOVE],
@@ -67,6 +69,7 @@ OWNERS = {
     Place.CHARTS: ChartsPane,
     Place.MEMORY: MemoryPane,
     Place.LINT: LintPane,
+    Place.BUILD: BuildPane,
     Place.ENGINES: EnginesScreen,
     Place.LOADING: LoadingScreen,
     Place.MOVE: VirtualTable,

@@ -26,6 +26,7 @@ class Place(str, Enum):
     CHARTS = "Charts"
     MEMORY = "Memory"
     LINT = "Lint"
+    BUILD = "Build"
     ENGINES = "List of engines"
     LOADING = "While reading"
     DIALOG = "Windows"
@@ -91,6 +92,7 @@ TABS: tuple[Tab, ...] = (
     Tab("charts", "Charts", "Charts of the run and of the layers.", (Place.CHARTS,)),
     Tab("memory", "Memory", "Weights, activations, and what is live when.", (Place.MEMORY,)),
     Tab("lint", "Lint", "What is wrong, what it costs, what to do.", (Place.LINT, Place.DETAILS)),
+    Tab("build", "Build", "What the builder did: passes, tactics, memory, warnings.", (Place.BUILD,)),
 )
 """In the order of their digits."""
 
@@ -258,6 +260,32 @@ ACTIONS: tuple[Action, ...] = (
         "Write what was left out into trex-tui.toml, after asking.", Place.LINT,
     ),
     Action("lint.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.LINT),
+    Action(
+        "build.view", "t", "next_view", "view", "Show phases, passes, layers, memory, strategies, or warnings.",
+        Place.BUILD, True,
+    ),
+    Action("build.choose_view", "T", "choose_view", "views", "Choose what to show of the build.", Place.BUILD),
+    Action("build.sort", "s", "choose_sort", "sort", "Choose the column to sort by.", Place.BUILD, True),
+    Action("build.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.BUILD),
+    Action(
+        "build.into", "l", "go_into", "into",
+        "Go to the layer of the engine that was tuned; expand a pass or a strategy.", Place.BUILD, True, spare=True,
+    ),
+    Action(
+        "build.out", "h", "go_out", "back", "Go back from tactics to the layers; collapse, or go to the parent.",
+        Place.BUILD, True, spare=True,
+    ),
+    Action(
+        "build.leave", "escape", "leave_tactics", "back", "Go back from the tactics to the layers.", Place.BUILD,
+        overrides="engine.clear",
+    ),
+    Action("build.expand_all", "E", "expand_all", "expand all", "Expand everything.", Place.BUILD),
+    Action("build.collapse_all", "C", "collapse_all", "collapse all", "Collapse everything.", Place.BUILD),
+    Action(
+        "build.explain", "i", "explain_build", "explain", "Explain a column, and where its numbers come from.",
+        Place.BUILD, overrides="engine.explain",
+    ),
+    Action("build.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.BUILD),
     Action(
         "table.column_left", "left", "column_left", "column left", "Choose the column to the left.", Place.LATENCY,
         bound_by_widget=True,

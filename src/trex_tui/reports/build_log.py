@@ -229,15 +229,16 @@ def _facts(trace: BuildTrace) -> Iterator[str]:
         "Device": trace.options.device.get("Selected Device"),
         "Precision": None if trace.only_loads else trace.options.build.get("Precision"),
         "Memory pools": None if trace.only_loads else trace.options.build.get("Memory Pools"),
-        "Timing cache": _cache(trace),
-        "Strategy": _strategies(trace),
+        "Timing cache": cache_words(trace),
+        "Strategy": strategy_words(trace),
     }
     for label, value in facts.items():
         if value:
             yield f"{label:<12} {printable(value)}"
 
 
-def _cache(trace: BuildTrace) -> str:
+def cache_words(trace: BuildTrace) -> str:
+    """What is known of the timing cache; empty for nothing."""
     cache = trace.cache
     parts = [cache.mode or ""]
     if cache.unreadable:
@@ -251,7 +252,8 @@ def _cache(trace: BuildTrace) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _strategies(trace: BuildTrace) -> str:
+def strategy_words(trace: BuildTrace) -> str:
+    """Which candidate engine was kept; empty where there was one only."""
     if len(trace.strategies) < 2:
         return ""
     parts = [

@@ -58,13 +58,18 @@ class Line:
 
 
 def layer_lines(
-    engine: Engine, layer: Layer, facts: Derived | None = None, findings: Sequence[Line] = ()
+    engine: Engine,
+    layer: Layer,
+    facts: Derived | None = None,
+    findings: Sequence[Line] = (),
+    build: Sequence[Line] = (),
 ) -> Iterator[Line]:
     """What there is to say of a layer.
 
     Args:
         facts: What takes a computation over the whole engine; without it, the lines say that it is being computed.
         findings: What is remarkable about the layer; nothing is said of findings where there are none.
+        build: What the log of the build tells of it; nothing is said of the build where there are none.
     """
     yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
     yield Line(_first_words(layer))
@@ -79,6 +84,9 @@ def layer_lines(
     yield from _neighbour_lines("Producers", "←", producers_of(engine, layer))
     yield from _neighbour_lines("Consumers", "→", consumers_of(engine, layer))
     yield from _tactic_lines(layer)
+    if build:
+        yield Line("Build", "section")
+        yield from build
     yield from _compute_lines(layer, facts)
     if layer.onnx_nodes:
         yield Line(f"ONNX nodes ({len(layer.onnx_nodes)})", "section")

@@ -68,9 +68,13 @@ class ChooseScreen(Dialog[str]):
         self.dismiss(list(self._options)[event.option_index])
 
 
-def choose_sort(table: VirtualTable[Any]) -> None:
-    """Offer the columns of a table; the choice sorts, choosing the sorted one again reverses."""
-    titles = {column.key: f"{column.title}  ({column.key})" for column in table.columns}
+def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> None:
+    """Offer the columns of a table; the choice sorts, choosing the sorted one again reverses.
+
+    Args:
+        natural: What the order of the rows is called when no column decides.
+    """
+    titles = {column.key: f"{column.title}  ({column.key})".strip() for column in table.columns}
     current = table.sort_keys[0].column if table.sort_keys else None
 
     def sort(key: str | None) -> None:
@@ -81,5 +85,5 @@ def choose_sort(table: VirtualTable[Any]) -> None:
         else:
             table.sort_by(key or None)
 
-    options = {"": "execution order", **titles}
+    options = {"": natural, **titles}
     table.app.push_screen(ChooseScreen("Sort by", options, table.current_column or current), sort)

@@ -16,8 +16,8 @@ from trex_tui.actions import TABS, Place
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import FilterError, filter_layers
+from trex_tui.screens.building import BuildingScreen
 from trex_tui.screens.frame import TooSmall
-from trex_tui.screens.linting import LintingScreen
 from trex_tui.screens.notes import NotesScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
 from trex_tui.screens.panes import PANES
@@ -31,7 +31,7 @@ from trex_tui.widgets.header import EngineHeader
 from trex_tui.widgets.tab_bar import TabBar, TabChosen
 
 
-class EngineScreen(LintingScreen):
+class EngineScreen(BuildingScreen):
     """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
     Args:
@@ -280,4 +280,5 @@ class EngineScreen(LintingScreen):
         self._show(tab)
         self.lint = None
         self.start_lint()
+        self.read_build_again()
         self.notify(changes(old, engine), markup=False)

@@ -13,11 +13,13 @@ from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.actions import Place
+from trex_tui.analysis.build_layers import BuildFacts
 from trex_tui.analysis.columns import Derived, derived
 from trex_tui.analysis.grouping import Grouping, Path
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.result import LintResult
+from trex_tui.reports.build_tuning import layer_build_lines
 from trex_tui.reports.findings import layer_finding_lines, layer_marks
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen
@@ -58,6 +60,7 @@ class LayersPane(EnginePane):
         self.facts: Derived | None = None
         self._is_computing = False
         self.lint: LintResult | None = None
+        self.build: BuildFacts | None = None
 
     def compose(self) -> ComposeResult:
         """Tree, details, neighbourhood; one of the last two is shown."""
@@ -76,6 +79,11 @@ class LayersPane(EnginePane):
         """Mark the layers in the tree, and tell the findings of the current one."""
         self.lint = result
         self.layer_tree.show_marks(layer_marks(result))
+        self._show_side()
+
+    def show_build(self, facts: BuildFacts) -> None:
+        """Tell what the log says of the current layer."""
+        self.build = facts
         self._show_side()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -145,7 +153,10 @@ class LayersPane(EnginePane):
             layer_finding_lines(self.lint, entry.index) if self.lint and isinstance(entry, Layer) else ()
         )
         grouping = self.layer_tree.grouping
-        self.details.show(self.engine, entry, grouping=grouping, facts=self.facts, findings=findings)
+        build = layer_build_lines(self.build, entry.index) if isinstance(entry, Layer) else ()
+        self.details.show(
+            self.engine, entry, grouping=grouping, facts=self.facts, findings=findings, build=build
+        )
         if self.facts is None and not self._is_computing and self.display:
             self._is_computing = True
             self._compute()

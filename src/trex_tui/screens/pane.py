@@ -15,6 +15,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
 if TYPE_CHECKING:
+    from trex_tui.analysis.build_layers import BuildFacts
     from trex_tui.lint.result import LintResult
 
 
@@ -54,6 +55,15 @@ class EnginePane(Container):
 
     def show_lint(self, result: LintResult) -> None:
         """Show what lint found, as far as this screen has something to show of it."""
+
+    def show_build(self, facts: BuildFacts) -> None:
+        """Show what the log of the build tells, as far as this screen has something to show of it."""
+
+    def show_build_progress(self, read_bytes: int, size: int | None) -> None:
+        """Show how much of that log, packed as it is, has been read."""
+
+    def show_build_problem(self, problem: str) -> None:
+        """Show why that log could not be read."""
 
     @property
     def cursor_layer(self) -> Layer | None:

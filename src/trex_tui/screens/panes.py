@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
@@ -17,5 +18,6 @@ PANES: dict[str, type[EnginePane]] = {
     "charts": ChartsPane,
     "memory": MemoryPane,
     "lint": LintPane,
+    "build": BuildPane,
 }
 """By the identifier of `actions.TABS`."""

@@ -30,6 +30,7 @@ class LayerDetails(LinkedLines):
         grouping: Grouping = Grouping.MODULE,
         facts: Derived | None = None,
         findings: Sequence[Line] = (),
+        build: Sequence[Line] = (),
     ) -> None:
         """Show a layer or a group: from its top, unless it is the one that is shown already."""
         is_other = entry is not self.shown
@@ -37,7 +38,7 @@ class LayerDetails(LinkedLines):
         if entry is None:
             lines = [Line("Nothing is selected.", "muted")]
         elif isinstance(entry, Layer):
-            lines = list(layer_lines(engine, entry, facts, findings))
+            lines = list(layer_lines(engine, entry, facts, findings, build))
         else:
             lines = list(group_lines(engine, entry, grouping))
         self.show_lines(lines, from_top=is_other)

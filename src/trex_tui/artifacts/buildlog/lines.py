@@ -29,11 +29,13 @@ class ReadState:
         damage: Why it could not be read to its end, as the end of a sentence; empty if it could.
         cut_off: Whether its last line has no end.
         shortened: How many lines were longer than `LONGEST_LINE`.
+    read_bytes: How much of the file has been read so far, packed as it is.
     """
 
     damage: str = ""
     cut_off: bool = False
     shortened: int = 0
+    read_bytes: int = 0
 
 
 def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
@@ -73,6 +75,7 @@ def _bytes(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
             yield from _unpacked(data, file, state)
             return
         while data:
+            state.read_bytes += len(data)
             yield data
             data = file.read(PIECE_BYTES)
     except OSError as error:
@@ -84,6 +87,7 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(wbits=31)
     try:
         while data:
+            state.read_bytes = file.tell()
             piece = unpacker.decompress(data, PIECE_BYTES)
             if piece:
                 yield piece

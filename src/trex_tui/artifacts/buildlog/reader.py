@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
@@ -29,21 +30,27 @@ _LONGEST_FOREIGN = 200
 _MANY_ROWS = 1024
 
 
-def read_build_log(path: Path) -> BuildTrace:
+def read_build_log(path: Path, progress: Callable[[int], None] | None = None) -> BuildTrace:
     """Read a log of a build or a run, of TensorRT 8.0 to 11, packed or not, whole or cut off.
 
     What cannot be read is left out; `diagnostics` say so. Memory depends on what the log tells, not on its length.
+
+    Args:
+        path: The file.
+        progress: Called every few kilobytes with the bytes of the file that have been read; what it raises ends the
+            reading.
 
     Raises:
         ArtifactError: The file cannot be opened.
     """
     with gc_paused():
-        return _Reader(path).read()
+        return _Reader(path, progress).read()
 
 
 class _Reader:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
         self.path = path
+        self.progress = progress
         self.state = ReadState()
         self.parser = MessageParser()
         self._route = self._routes().get
@@ -62,6 +69,8 @@ class _Reader:
             rest = lines
             while rest:
                 rest = rest[self._piece(rest) :]
+            if self.progress is not None:
+                self.progress(self.state.read_bytes)
         self._flush_rows(self.number)
         self._settle()
         return self._finished()

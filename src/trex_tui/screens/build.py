@@ -1,0 +1,394 @@
+"""What the builder did, out of its log: phases, passes, the tactics of every layer, memory, strategies, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.widget import Widget
+
+from trex_tui.actions import Place
+from trex_tui.analysis.build_layers import BuildFacts, TacticRow, TunedLayer, tactic_rows
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.reports.build_nodes import nothing_words
+from trex_tui.screens.building import BuildAsked, log_of_build
+from trex_tui.screens.choose import ChooseScreen, choose_sort
+from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.text import TextScreen
+from trex_tui.screens.walk import LayerJumped
+from trex_tui.text import format_bytes, format_ms, printable
+from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.build_outline import Outline
+from trex_tui.widgets.build_views import (
+    OUTLINES,
+    View,
+    fill_tables,
+    fill_tactics,
+    is_empty,
+    make_tables,
+    memory_text,
+    summary_of,
+    tactic_words,
+    tactics_summary,
+    words_of,
+)
+from trex_tui.widgets.facts import fact_lines, sentence_line
+from trex_tui.widgets.line_view import FittedView
+from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.wrapped_lines import TextLine
+
+NO_LOG = (
+    "No log of the build in this set: what the builder tried is unknown.",
+    "`trtexec --verbose … > {name}.engine.build.log`, beside the other files, makes one.",
+    "A log that is not verbose tells phases, memory and warnings, but neither passes nor tactics.",
+)
+
+
+class BuildPane(EnginePane):
+    """A table of what the log tells, and beside it all about what the cursor is on.
+
+    Attributes:
+        view: What is shown.
+        tuned: The layer whose tactics are shown in place of the layers; None for none.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.BUILD)
+
+    def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(engine, id=id)
+        self.facts: BuildFacts | None = None
+        self.problem = ""
+        self.view = View.PHASES
+        self.tuned: TunedLayer | None = None
+        self._rows: list[TacticRow] = []
+        self._layers: frozenset[int] | None = None
+        """What the filter leaves; None without one."""
+        self._told: tuple[TunedLayer | None, Layer | None] = None, None
+        """The layer that was chosen elsewhere, and the row that stood for it: as long as it does, that layer stays."""
+        self._progress = ""
+        self._summaries: dict[View, str] = {}
+        self.tables = make_tables()
+        self.chart = FittedView(self._make_chart, id="build-chart")
+        self.words = FittedView(self._make_words, id="build-words")
+
+    def compose(self) -> ComposeResult:
+        """Summary, tables of which one is shown, words."""
+        yield SummaryLine(id="build-summary")
+        with Container(id="build-parts"):
+            with Vertical(id="build-main"):
+                yield self.chart
+                yield from self.tables
+            yield self.words
+
+    def on_mount(self) -> None:
+        """Nothing is known yet."""
+        self._arrange()
+
+    # What is read
+
+    def show_build(self, facts: BuildFacts) -> None:
+        """Show what the log tells; stay with the layer that was current."""
+        if self.facts is facts:
+            return
+        self.facts, self.problem, self.tuned = facts, "", None
+        self._summaries.clear()
+        fill_tables(self.tables, facts)
+        self._filter_rows()
+        self._stand_on(self._told[1])
+        had_keyboard = self.screen.focused is self.words
+        self._arrange()
+        if had_keyboard and self.display:
+            self.screen.set_focus(self.main_part)
+
+    def show_build_progress(self, read_bytes: int, size: int | None) -> None:
+        """Say how far the log has been read."""
+        of = f" of {format_bytes(size)}" if size else ""
+        self._progress = f" {format_bytes(read_bytes)}{of}"
+        self._tell()
+
+    def show_build_problem(self, problem: str) -> None:
+        """Say why there is nothing to show."""
+        self.problem = problem
+        self._tell()
+
+    # What is on screen
+
+    @property
+    def table(self) -> VirtualTable[Any]:
+        """The table on screen."""
+        return self.tables.tactics if self.tuned is not None else self.tables.of(self.view)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is no table to show."""
+        return self.facts is None or (self.tuned is None and is_empty(self.tables, self.facts, self.view))
+
+    def _arrange(self) -> None:
+        """Show the table of the view, or words alone where there is nothing."""
+        for table in self.tables:
+            table.display = table is self.table
+        self.chart.display = self.view is View.MEMORY and self.tuned is None
+        self.set_class(self.is_nothing, "-nothing")
+        self.set_class(self.chart.display, "-memory")
+        self._tell()
+        self.refresh_bindings()
+
+    def _tell(self) -> None:
+        line = self.query_one(SummaryLine)
+        if self.facts is None:
+            line.text = self._waiting_words()[0]
+        else:
+            line.text = tactics_summary(self.tuned) if self.tuned else self._summary_of(self.facts)
+        self.words.renew()
+        self.chart.renew()
+
+    def _summary_of(self, facts: BuildFacts) -> str:
+        """The summary of the view, made once: it looks at all of the log."""
+        if self.view not in self._summaries:
+            self._summaries[self.view] = summary_of(facts, self.view)
+        return self._summaries[self.view]
+
+    def _waiting_words(self) -> tuple[str, ...]:
+        path = log_of_build(self.engine)
+        if path is None:
+            return tuple(one.format(name=self.engine.name) for one in NO_LOG)
+        if self.problem:
+            return (f"The log of the build cannot be used: {self.problem}",)
+        return (f"Reading {path.name} …{self._progress}",)
+
+    def _make_words(self, width: int) -> list[TextLine]:
+        if self.facts is None:
+            style = "$error" if self.problem else ""
+            return [sentence_line(one, style) for one in self._waiting_words()]
+        if self.tuned is not None:
+            row = self.tables.tactics.cursor_item
+            return tactic_words(self.engine, self.facts, self.tuned, self._rows, row, width)
+        if self.is_nothing:
+            nothing = sentence_line(nothing_words(self.facts.trace, self.view.value))
+            return [nothing, *words_of(self.engine, self.facts, self.view, None)]
+        return words_of(self.engine, self.facts, self.view, self._cursor_thing)
+
+    def _make_chart(self, width: int) -> list[TextLine]:
+        if self.facts is None or self.view is not View.MEMORY:
+            return []
+        return memory_text(self.facts, self._cursor_thing, width, self.chart.content_size.height)
+
+    @property
+    def _cursor_thing(self) -> Any:  # noqa: ANN401 - whatever the view lists
+        table = self.table
+        if isinstance(table, Outline):
+            node = table.cursor_node
+            return node.item if node is not None else None
+        return table.cursor_item
+
+    @property
+    def main_part(self) -> Widget:
+        """The table; it comes back if the words had all the room. The words where there is no table."""
+        if self.is_nothing:
+            return self.words
+        self.remove_class("-only-words")
+        return self.table
+
+    # Filter and current layer
+
+    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+        """Show the tuned layers that became one of these; all of them without a filter."""
+        self._layers = frozenset(layer.index for layer in layers) if is_filtered else None
+        self._filter_rows()
+
+    def _filter_rows(self) -> None:
+        if self.facts is None:
+            return
+        wanted = self._layers
+        rows = self.facts.tuned
+        shown = None if wanted is None else [one.number for one in rows if not wanted.isdisjoint(one.layers)]
+        self.tables.layers.set_visible(shown)
+        self._tell()
+
+    def show_layer(self, layer: Layer | None) -> None:
+        """Stand on the layer where it was tuned, and ask for the log if nobody has yet."""
+        self._told = self.tables.layers.cursor_item, layer
+        if self.facts is None:
+            self.post_message(BuildAsked())
+            return
+        self._stand_on(layer)
+
+    def _stand_on(self, layer: Layer | None) -> None:
+        tuned = self.facts.by_layer.get(layer.index) if self.facts and layer else None
+        table = self.tables.layers
+        here = table.cursor_item
+        if tuned is not None and here is not tuned:
+            table.move_to(tuned)
+        self._told = table.cursor_item, layer
+        if self.tuned is not None and tuned is not None and tuned is not self.tuned:
+            self._show_tactics(tuned)
+        self._tell()
+
+    @property
+    def cursor_layer(self) -> Layer | None:
+        """The layer of the engine that the row under the cursor became; else the one that was chosen elsewhere."""
+        row, told = self.tables.layers.cursor_item, self._told
+        if self.view is not View.LAYERS or row is None or row is told[0] or not row.layers:
+            return told[1]
+        return self.engine.layers[row.layers[0]]
+
+    def view_state(self) -> object:
+        """Which view, and the order of the layers."""
+        return self.view, self.tables.layers.sort_keys
+
+    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - of no engine
+        """The same view again."""
+        self.view, _ = cast("tuple[View, object]", state)
+        self._arrange()
+
+    @on(RowHighlighted)
+    def _highlighted(self, event: RowHighlighted[Any]) -> None:
+        event.stop()
+        if event.table is not self.table:
+            return
+        self._tell()
+        row, told = event.item, self._told
+        if self.view is View.LAYERS and self.tuned is None and self.display and row is not None:
+            if row is not told[0] and row.layers:
+                layer = self.engine.layers[row.layers[0]]
+                self._told = row, layer
+                self.post_message(LayerChosen(layer))
+
+    @on(RowSelected)
+    def _selected(self, event: RowSelected[Any]) -> None:
+        event.stop()
+        if event.table is self.tables.layers:
+            self._show_tactics(event.item)
+            self.screen.set_focus(self.main_part)
+        else:
+            self.remove_class("-only-main")
+            self.screen.set_focus(self.words)
+
+    def _show_tactics(self, tuned: TunedLayer) -> None:
+        assert self.facts is not None
+        self.tuned = tuned
+        self._rows = tactic_rows(self.facts, tuned)
+        fill_tactics(self.tables.tactics, self._rows)
+        self.words.scroll_to(y=0, animate=False)
+        self._arrange()
+
+    # Actions
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What there is something to do with."""
+        is_outline = self.tuned is None and self.view in OUTLINES
+        if action in ("choose_sort", "reverse"):
+            return not self.is_nothing and not is_outline
+        if action == "leave_tactics":
+            return self.tuned is not None
+        if action in ("go_out", "expand_all", "collapse_all"):
+            return is_outline or (action == "go_out" and self.tuned is not None)
+        if action == "go_into":
+            return is_outline or self.view is View.LAYERS
+        if action == "explain_build":
+            return self.facts is not None
+        return super().check_action(action, parameters)
+
+    def show_view(self, view: View) -> None:
+        """Show something else of the build."""
+        had_keyboard = self.screen.focused in (self.words, *self.tables)
+        self.view, self.tuned = view, None
+        self.words.scroll_to(y=0, animate=False)
+        self._arrange()
+        if had_keyboard:
+            self.screen.set_focus(self.main_part)
+
+    def action_next_view(self) -> None:
+        """Show the next view; the first after the last."""
+        views = list(View)
+        self.show_view(views[(views.index(self.view) + 1) % len(views)])
+
+    def action_choose_view(self) -> None:
+        """Offer the views by what they answer."""
+        width = max(len(view.value) for view in View)
+        options = {view.value: f"{view.value:<{width}}  {view.help}" for view in View}
+        self.app.push_screen(ChooseScreen("Show of the build", options, self.view.value), self._view_chosen)
+
+    def _view_chosen(self, view: str | None) -> None:
+        if view is not None:
+            self.show_view(View(view))
+
+    def action_choose_sort(self) -> None:
+        """Offer the columns; the choice sorts, choosing the sorted one again reverses."""
+        choose_sort(self.table, "order of the log")
+
+    def action_reverse(self) -> None:
+        """Turn the order round."""
+        self.table.reverse_sort()
+
+    def action_go_into(self) -> None:
+        """Expand a line of an outline; of a layer, go to what the engine has of it."""
+        if isinstance(self.table, Outline):
+            self.table.expand_line()
+            return
+        row = self.tuned or self.tables.layers.cursor_item
+        if row is None or not row.layers:
+            self.notify("No layer of this engine came of it, as far as the log tells.", markup=False)
+        elif len(row.layers) == 1:
+            self._open(self.engine.layers[row.layers[0]])
+        else:
+            options = {str(index): self._option(self.engine.layers[index]) for index in row.layers}
+            self.app.push_screen(ChooseScreen("Go to", options), self._option_chosen)
+
+    @staticmethod
+    def _option(layer: Layer) -> str:
+        return f"{layer.index:>5} {format_ms(layer.latency_ms):>9} ms  {layer.name}"
+
+    def _option_chosen(self, key: str | None) -> None:
+        if key is not None:
+            self._open(self.engine.layers[int(key)])
+
+    def _open(self, layer: Layer) -> None:
+        self.post_message(LayerJumped(layer))
+        self.post_message(LayerOpened(layer))
+
+    def action_go_out(self) -> None:
+        """Collapse a line of an outline, or leave the tactics."""
+        if isinstance(self.table, Outline):
+            self.table.collapse_line()
+        else:
+            self.action_leave_tactics()
+
+    def action_leave_tactics(self) -> None:
+        """Show the layers again."""
+        if self.tuned is not None:
+            self.show_view(View.LAYERS)
+
+    def action_expand_all(self) -> None:
+        """Expand every line of the outline."""
+        if isinstance(self.table, Outline):
+            self.table.expand_all()
+
+    def action_collapse_all(self) -> None:
+        """Collapse every line of the outline."""
+        if isinstance(self.table, Outline):
+            self.table.collapse_all()
+
+    def action_explain_build(self) -> None:
+        """Say what the columns mean, the current one first, and which file and line the numbers come from."""
+        table = self.table
+        known = [column for column in table.columns if column.description]
+        known.sort(key=lambda column: column.key != table.current_column)
+        lines = fact_lines([("file", str(log_of_build(self.engine)))])
+        lines.append(sentence_line("The column Line, and the words, say where in it.", "$muted"))
+        lines.append(sentence_line(""))
+        lines += fact_lines([(column.title or column.key, column.description) for column in known])
+        self.app.push_screen(TextScreen(printable(f"Columns: {self.view.value}"), lines))
+
+    def action_zoom(self) -> None:
+        """Give the whole room to the part that has the keyboard, or take it back."""
+        if self.has_class("-only-main") or self.has_class("-only-words"):
+            self.remove_class("-only-main", "-only-words")
+        else:
+            self.add_class("-only-words" if self.screen.focused is self.words else "-only-main")

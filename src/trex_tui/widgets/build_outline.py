@@ -1,0 +1,142 @@
+"""Lines that expand: the virtual table, with what stands below a line shown or not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from trex_tui.reports.build_nodes import Node
+from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_model import Column
+
+EXPANDED_SIGN, COLLAPSED_SIGN = "▾", "▸"
+
+
+class OutlineRow(NamedTuple):
+    """A line as it is shown.
+
+    Attributes:
+        guides: What is drawn before the label.
+        parent: Key of the line it stands below; None at the top.
+        expanded: None where nothing stands below.
+    """
+
+    node: Node
+    guides: str
+    parent: Hashable
+    expanded: bool | None
+
+
+class Outline(VirtualTable[OutlineRow]):
+    """An outline in its own order: a click on a title sorts nothing."""
+
+    def __init__(self, columns: Sequence[Column[OutlineRow]], *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(columns, id=id)
+        self._entries: Sequence[Node] = ()
+        self._expanded: set[Hashable] = set()
+
+    def show_nodes(self, nodes: Sequence[Node]) -> None:
+        """Show other lines, expanded as they say."""
+        self._entries = nodes
+        self._expanded = {node.key for node in _every(nodes) if node.is_open}
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        self.set_rows(list(self._rows(self._entries, None, "")), keep=lambda row: row.node.key)
+
+    def _rows(self, nodes: Sequence[Node], parent: Hashable, indent: str) -> Iterator[OutlineRow]:
+        """The lines in view. Outlines of a build are three deep at most."""
+        for place, node in enumerate(nodes):
+            is_last = place == len(nodes) - 1
+            guides = indent + ("└╴" if is_last else "├╴") if parent is not None else ""
+            expanded = node.key in self._expanded if node.children else None
+            yield OutlineRow(node, guides, parent, expanded)
+            if expanded:
+                below = indent + ("  " if is_last else "│ ") if parent is not None else " "
+                yield from self._rows(node.children, node.key, below)
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is anything in it."""
+        return bool(self._entries)
+
+    @property
+    def cursor_node(self) -> Node | None:
+        """What the cursor stands on."""
+        row = self.cursor_item
+        return row.node if row is not None else None
+
+    def cycle_sort(self, column_key: str) -> None:
+        """Nothing: what happened stands in the order in which it did."""
+
+    # Actions
+
+    def action_select(self) -> None:
+        """Expand or collapse; a line with nothing below is for the parent."""
+        row = self.cursor_item
+        if row is not None and row.expanded is not None:
+            self._toggle(row.node)
+        else:
+            super().action_select()
+
+    def expand_line(self) -> None:
+        """Expand the line; step into one that is expanded."""
+        row = self.cursor_item
+        if row is None:
+            return
+        if row.expanded is False:
+            self._toggle(row.node)
+        elif row.expanded:
+            self.cursor_row += 1
+
+    def collapse_line(self) -> None:
+        """Collapse the line; elsewhere go to the line around."""
+        row = self.cursor_item
+        if row is None:
+            return
+        if row.expanded:
+            self._toggle(row.node)
+        elif row.parent is not None:
+            self._go_to(row.parent)
+
+    def expand_all(self) -> None:
+        """Expand every line."""
+        self._expanded = {node.key for node in _every(self._entries)}
+        self._rebuild()
+
+    def collapse_all(self) -> None:
+        """Collapse every line; the cursor goes to the outermost line it was in."""
+        row = self.cursor_item
+        around = {line.node.key: line.parent for line in self._model.rows}
+        key = row.node.key if row is not None else None
+        while around.get(key) is not None:
+            key = around[key]
+        self._expanded = set()
+        self._rebuild()
+        self._go_to(key)
+
+    def _toggle(self, node: Node) -> None:
+        self._expanded ^= {node.key}
+        self._rebuild()
+
+    def _go_to(self, key: Hashable) -> None:
+        index = self._model.index_of_key(key)
+        if index is not None:
+            self.move_to(self._model.rows[index])
+
+
+def _every(nodes: Sequence[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        yield from _every(node.children)
+
+
+def outline_label(row: OutlineRow) -> str:
+    """The label with what is drawn before it."""
+    sign = "" if row.expanded is None else f"{EXPANDED_SIGN if row.expanded else COLLAPSED_SIGN} "
+    return row.guides + sign + row.node.label
+
+
+def value_of(key: str) -> Any:  # noqa: ANN401 - a function for a column
+    """A column's value: the figure of that name."""
+    return lambda row: row.node.values.get(key)
