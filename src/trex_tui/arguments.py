@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trex_tui._version import __version__
+from trex_tui.commands.diff_arguments import add_diff
 
 _EXAMPLES = """\
 examples:
@@ -16,6 +17,7 @@ examples:
   trex-tui summary --json results/ | jq .           the same of every engine below, for a script
   trex-tui layers results/alexnet --sort latency_ms --top 10
   trex-tui layers results/alexnet --columns name,kind,latency_ms,roof_pct,bound --format csv > layers.csv
+  trex-tui diff fp16/ int8/ --fail-on 'latency_p99_ms > +5%'
   trex-tui explain roof_pct                         what a column means and where it comes from
   trex-tui keys                                     every key of the explorer
   trex-tui serve results/ --port 8000               the explorer in a browser
@@ -94,6 +96,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
     _add_layers(commands)
+    add_diff(commands, _add_paths, _count)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
     explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")

@@ -10,16 +10,14 @@ import os
 import sys
 
 from trex_tui._version import __version__
+from trex_tui.commands.output import print_json, print_text
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Collection, Sequence
 
-    from rich.console import Console
-
     from trex_tui.engine.engine import Engine
-    from trex_tui.errors import Diagnostic
 
 _OK, _BAD_INPUT, _INTERRUPTED = 0, 2, 130  # ExitCode, without the cost of importing enum for --version
 
@@ -121,44 +119,25 @@ def _open(options: argparse.Namespace) -> int:
 def _summary(options: argparse.Namespace) -> int:
     from functools import partial
 
+    from trex_tui.commands.engines import load_all
     from trex_tui.reports.summary import print_summary, summary_document
 
-    engines, strays = _load_all(options)
+    engines, strays = load_all(options)
     if options.json:
-        _print_json(summary_document(engines, strays))
+        print_json(summary_document(engines, strays))
         return _OK
     for engine in engines:
-        _print_text(partial(print_summary, engine))
+        print_text(partial(print_summary, engine))
     for diagnostic in strays:
         _complain(f"{diagnostic.severity.value}: {diagnostic}")
     return _OK
-
-
-def _load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:
-    """Every engine that can be loaded; one that cannot costs only itself, unless it is the only one."""
-    from trex_tui.artifacts import scan
-    from trex_tui.errors import ArtifactError
-    from trex_tui.loading import LoadOptions, load
-
-    wanted = LoadOptions.of(options.optimization_profile, options.peak)
-    found = scan(_paths(options))
-    engines, strays = [], list(found.diagnostics)
-    for source in found.sets:
-        try:
-            engines.append(load(source, wanted))
-        except ArtifactError as error:
-            if len(found.sets) == 1:
-                raise
-            strays.append(error.diagnostic)
-    if not engines:
-        raise ArtifactError(strays[-1].file or found.sets[0].directory, strays[-1].message, strays[-1].where)
-    return engines, strays
 
 
 def _layers(options: argparse.Namespace) -> int:
     from functools import partial
 
     from trex_tui.analysis.columns import ALL_COLUMNS
+    from trex_tui.commands.engines import load_all
     from trex_tui.errors import TrexError
     from trex_tui.reports import layers as report
 
@@ -168,7 +147,7 @@ def _layers(options: argparse.Namespace) -> int:
         names or (report.BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS])
     )
     sort = report.columns_named([options.sort])[0] if options.sort else None
-    engines, strays = _load_all(options)
+    engines, strays = load_all(options)
     if len(engines) > 1:
         known = ", ".join(engine.name for engine in engines)
         raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
@@ -179,13 +158,13 @@ def _layers(options: argparse.Namespace) -> int:
     ordered = report.sorted_layers(engine, sort, reverse=options.reverse)
     layers = [layer for layer in ordered if layer.index in chosen][: options.top]
     if options.format == "json":
-        _print_json(report.layers_document(engine, layers, columns))
+        print_json(report.layers_document(engine, layers, columns))
     elif options.format == "csv":
         sys.stdout.write(report.layers_csv(engine, layers, columns))
     elif options.format == "md":
         sys.stdout.write(report.layers_markdown(engine, layers, columns))
     else:
-        _print_text(partial(report.print_layers, engine, layers, columns))
+        print_text(partial(report.print_layers, engine, layers, columns))
     return _OK
 
 
@@ -200,6 +179,16 @@ def _filtered(engine: Engine, text: str) -> Collection[int]:
         raise TrexError(f"--filter: {error.pointed}") from None
 
 
+def _diff(options: argparse.Namespace) -> int:
+    from trex_tui.commands.diff import run_diff
+    from trex_tui.commands.engines import load_each
+
+    engines, strays = load_each(options)
+    for diagnostic in strays:
+        _complain(f"{diagnostic.severity.value}: {diagnostic}")
+    return run_diff(options, engines)
+
+
 def _explain(options: argparse.Namespace) -> int:
     from trex_tui.analysis.columns import ALL_COLUMNS
     from trex_tui.reports import explain as report
@@ -207,7 +196,7 @@ def _explain(options: argparse.Namespace) -> int:
 
     columns = columns_named(options.columns) if options.columns else ALL_COLUMNS
     if options.json:
-        _print_json(report.explain_document(columns))
+        print_json(report.explain_document(columns))
     elif options.columns:
         print("\n\n".join(map(report.explain_column, columns)))  # noqa: T201 - this is the result
     else:
@@ -230,7 +219,7 @@ def _keys(options: argparse.Namespace) -> int:
     from trex_tui.reports import keys as report
 
     if options.format == "json":
-        _print_json(report.keys_document())
+        print_json(report.keys_document())
     else:
         sys.stdout.write(report.keys_markdown() if options.format == "md" else report.keys_text())
     return _OK
@@ -242,29 +231,9 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "keys": _keys,
     "summary": _summary,
     "layers": _layers,
+    "diff": _diff,
     "explain": _explain,
 }
-
-
-def _print_text(draw: Callable[[Console], None]) -> None:
-    """Print with Rich. In a pipe nothing is cut to a width that no one looks at, nor padded to it."""
-    from rich.console import Console
-
-    console = Console(markup=False, highlight=False, emoji=False, soft_wrap=False)
-    if console.is_terminal:
-        draw(console)
-        return
-    console.width = 1_000_000
-    with console.capture() as captured:
-        draw(console)
-    sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
-
-
-def _print_json(document: object) -> None:
-    import json
-
-    json.dump(document, sys.stdout, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
 
 
 def _complain(message: str) -> None:

@@ -98,7 +98,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
     unique = {tuple(one.files.values()): one for one in sets}
     if not unique:
         raise _nothing_found(paths, strays)
-    return Discovery(tuple(_with_unique_names(list(unique.values()))), tuple(strays))
+    return Discovery(tuple(with_unique_names(list(unique.values()))), tuple(strays))
 
 
 def _checked(path: Path) -> Path:
@@ -318,7 +318,7 @@ def _add_from_elsewhere(directory: Path, stem: str, group: dict[ArtifactKind, Pa
             group[kind] = chosen[0].path
 
 
-def _with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
+def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     """Prefix equal names with as many parent directories as it takes to tell them apart."""
     depth = 0
     names = [one.name for one in sets]

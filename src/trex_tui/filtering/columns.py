@@ -84,10 +84,15 @@ def nearest_names(name: str) -> list[str]:
 
 def parse_number(text: str, column: Column) -> float | None:
     """The number in the column's unit: `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit."""
+    return parse_quantity(text, column.unit)
+
+
+def parse_quantity(text: str, unit: str) -> float | None:
+    """As `parse_number`, of a unit as columns name it: `milliseconds`, `bytes`, `percent`, or empty for a count."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None
-    factor = _UNITS.get(column.unit, _SCALES).get(found[2].casefold())
+    factor = _UNITS.get(unit, _SCALES).get(found[2].casefold())
     if factor is None:
         return None
     value = float(found[1]) * factor

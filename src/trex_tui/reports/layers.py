@@ -13,6 +13,7 @@ from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.reports.markdown import escaped
 from trex_tui.text import (
     MISSING,
     format_bytes,
@@ -99,15 +100,9 @@ def layers_markdown(engine: Engine, layers: Sequence[Layer], columns: Sequence[C
         "|" + "|".join("---:" if column.is_number else "---" for column in columns) + "|",
     ]
     for layer in layers:
-        cells = (_markdown_escaped(cell_text(column, column.value(engine, layer))) for column in columns)
+        cells = (escaped(cell_text(column, column.value(engine, layer))) for column in columns)
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
-
-
-def _markdown_escaped(text: str) -> str:
-    for char in "\\`*_{}[]<>|#&":
-        text = text.replace(char, "\\" + char)
-    return text
 
 
 def print_layers(

@@ -1,0 +1,44 @@
+"""Engines compared: layers matched by evidence, times that add up, changes, verdicts beyond noise.
+
+`compare(engines)` returns a `Comparison`. Nothing here needs more than the standard library.
+"""
+
+from __future__ import annotations
+
+from trex_tui.analysis.compare.comparing import compare
+from trex_tui.analysis.compare.model import (
+    Align,
+    Block,
+    Caution,
+    CautionKind,
+    Change,
+    ChangeKind,
+    Comparison,
+    Difference,
+    Match,
+    Outcome,
+    Pin,
+    Reason,
+    Row,
+    Side,
+    Verdict,
+)
+
+__all__ = [
+    "Align",
+    "Block",
+    "Caution",
+    "CautionKind",
+    "Change",
+    "ChangeKind",
+    "Comparison",
+    "Difference",
+    "Match",
+    "Outcome",
+    "Pin",
+    "Reason",
+    "Row",
+    "Side",
+    "Verdict",
+    "compare",
+]

@@ -1,0 +1,105 @@
+"""What makes a comparison less than it seems, in sentences to say before any number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from trex_tui.analysis.compare.align import Aligned
+from trex_tui.analysis.compare.model import Caution, CautionKind, Side
+from trex_tui.analysis.device_reading import reported_device
+from trex_tui.engine.engine import Engine
+from trex_tui.text import plural
+
+FEW_ITERATIONS = 10
+_CLOCKS = {"clock_ghz": "SM clock", "memory_clock_ghz": "memory clock"}
+_GRAVITY = tuple(CautionKind)
+
+
+def cautions(
+    engines: Sequence[Engine],
+    sides: Sequence[Side],
+    baseline: int,
+    aligned: Mapping[int, Aligned],
+    *,
+    per_batch: bool,
+) -> tuple[Caution, ...]:
+    """Everything to know beforehand, the gravest first."""
+    found: list[Caution] = []
+    for place, engine in enumerate(engines):
+        found.extend(_of_engine(place, engine, sides[place]))
+        if place != baseline:
+            found.extend(_of_model(place, aligned[place], sides[place], sides[baseline]))
+            found.extend(_of_device(place, engine, engines[baseline], sides[place], sides[baseline]))
+            found.extend(_of_build(place, sides[place], sides[baseline], per_batch=per_batch))
+    return tuple(sorted(found, key=lambda one: (_GRAVITY.index(one.kind), one.engine or 0)))
+
+
+def _of_model(place: int, aligned: Aligned, side: Side, first: Side) -> Iterator[Caution]:
+    if not aligned.related:
+        yield Caution(
+            CautionKind.MODEL,
+            place,
+            f"{side.label} and {first.label} seem to be of different models: too few layers of one have a counterpart in the "
+            "other. Totals can be compared, layers cannot.",
+        )
+    if aligned.names_refused:
+        yield Caution(
+            CautionKind.MODEL,
+            place,
+            f"Equal names stand for different work in {side.label} and {first.label}: names were not used to match layers.",
+        )
+
+
+def _of_device(place: int, engine: Engine, other: Engine, side: Side, first: Side) -> Iterator[Caution]:
+    if side.device != first.device:
+        if side.device and first.device:
+            text = f"Different devices: {side.label} ran on {side.device}, {first.label} on {first.device}."
+        else:
+            unknown = side if side.device is None else first
+            text = f"Perhaps different devices: no file of {unknown.label} states where it ran."
+        yield Caution(CautionKind.DEVICE, place, text)
+    clocks = [reported_device(one.metadata).quantities for one in (engine, other)]
+    for key, word in _CLOCKS.items():
+        ours, theirs = (one.get(key) for one in clocks)
+        if ours and theirs and abs(ours - theirs) > 0.005 * theirs:
+            yield Caution(
+                CautionKind.CLOCKS,
+                place,
+                f"Different clocks: {word} of {side.label} is {ours:.4g} GHz, of {first.label} {theirs:.4g} GHz.",
+            )
+
+
+def _of_build(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterator[Caution]:
+    if side.tensorrt_version != first.tensorrt_version:
+        versions = (
+            side.tensorrt_version or "an unknown version",
+            first.tensorrt_version or "an unknown version",
+        )
+        yield Caution(
+            CautionKind.VERSION,
+            place,
+            f"Different versions of TensorRT: {side.label} is of {versions[0]}, {first.label} of {versions[1]}.",
+        )
+    if side.batch != first.batch and side.batch and first.batch:
+        times = "times are per sample" if per_batch else "times are per inference, not per sample"
+        text = f"Different batches: {side.batch} in {side.label}, {first.batch} in {first.label}; {times}."
+        yield Caution(CautionKind.BATCH, place, text)
+
+
+def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
+    label = side.label
+    if not engine.has_profile:
+        yield Caution(
+            CautionKind.PROFILE, place, f"{label} has no profile: the times of its layers are unknown."
+        )
+    elif side.unprofiled_layers:
+        count = f"{side.unprofiled_layers} of {plural(side.layers, 'layer')}"
+        yield Caution(CautionKind.PROFILE, place, f"{count} of {label} have no time and are in no sum.")
+    iterations = engine.profile_iterations
+    if engine.has_profile and iterations is not None and iterations < FEW_ITERATIONS:
+        text = f"The profile of {label} is of {plural(iterations, 'iteration')}: times of single layers are mostly noise."
+        yield Caution(CautionKind.PROFILE, place, text)
+    if not engine.has_graph or engine.names_only:
+        yield Caution(
+            CautionKind.GRAPH, place, f"{label} tells names of layers only: nothing but names can match them."
+        )

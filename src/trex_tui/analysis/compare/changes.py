@@ -1,0 +1,190 @@
+"""What is otherwise in an engine than in the baseline, within one block.
+
+The layers that do the work are compared; copies and Q/DQ layers speak for themselves, in blocks of their own, and are told as
+what surrounds the work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from trex_tui.analysis.compare.model import Change, ChangeKind
+from trex_tui.analysis.compare.names import LIGHT
+from trex_tui.analysis.compare.traits import Traits
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.text import format_bytes, format_shape, plural
+
+NOTHING = "none"
+_BUILD_HASH = re.compile(r"(?:_myl\d*_\d+)?(?:_0x[0-9a-f]+)?$")
+_AROUND = {LayerKind.REFORMAT: ChangeKind.REFORMATS, LayerKind.QUANTIZE: ChangeKind.QDQ}
+
+Pair = tuple[Sequence[Layer], Sequence[Layer]]
+
+
+class Surroundings:
+    """Copies and Q/DQ layers directly before and after each layer of an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._near: dict[int, list[int]] = {}
+        self._layers = engine.layers
+        for link in engine.links:
+            for one, other in ((link.source, link.target), (link.target, link.source)):
+                if engine.layers[one].kind in _AROUND and engine.layers[other].kind not in _AROUND:
+                    self._near.setdefault(other, []).append(one)
+
+    def count(self, layers: Iterable[Layer], kind: LayerKind) -> int:
+        """How many of a kind are around some layers, each counting once."""
+        near = {one for layer in layers for one in self._near.get(layer.index, ())}
+        return sum(self._layers[one].kind is kind for one in near)
+
+
+def changes_between(
+    engine: int,
+    members: Pair,
+    traits: tuple[Traits, Traits],
+    around: tuple[Surroundings, Surroundings],
+    *,
+    named: bool,
+) -> list[Change]:
+    """What changed in a block, in the order of `ChangeKind`.
+
+    Args:
+        engine: Place of the engine that is compared with the baseline.
+        members: Its layers of the block, the baseline's first.
+        traits, around: The same of both engines.
+        named: Whether names mean the same in both engines.
+    """
+    before, after = (_working(layers) for layers in members)
+    found = dict(_pairs(before, after))
+    found[ChangeKind.FUSION] = _fusion(before, after, traits, named=named)
+    if any(layer.kind not in _AROUND for layer in before):
+        for kind, change in _AROUND.items():
+            counts = [near.count(layers, kind) for near, layers in zip(around, (before, after), strict=True)]
+            found[change] = (_some(counts[0]), _some(counts[1]))
+    return [
+        Change(kind, engine, *found[kind])
+        for kind in ChangeKind
+        if kind in found and found[kind][0] != found[kind][1]
+    ]
+
+
+def _working(layers: Sequence[Layer]) -> Sequence[Layer]:
+    """The layers that are there for the network's sake, or all if none is."""
+    return [layer for layer in layers if layer.kind.is_work and layer.kind not in _AROUND] or layers
+
+
+def _pairs(before: Sequence[Layer], after: Sequence[Layer]) -> Iterator[tuple[ChangeKind, tuple[str, str]]]:
+    """What differs; texts are made only where something does, since most of a large engine is as it was."""
+    sides = (before, after)
+    yield ChangeKind.PRECISION, _values(sides, _precision)
+    yield ChangeKind.TACTIC, _tactics(before, after)
+    formats, shapes = ([_tensors(layers, what) for layers in sides] for what in (_format_of, _shape_of))
+    if formats[0] != formats[1] and all(any(side) for side in formats):
+        yield ChangeKind.FORMATS, (_formats(before), _formats(after))
+    if len(before) == len(after) == 1 and shapes[0] != shapes[1] and all(any(side) for side in shapes):
+        yield ChangeKind.SHAPES, (_shapes(before[0]), _shapes(after[0]))
+    weights = [_weights(layers) for layers in sides]
+    if None not in weights and weights[0] != weights[1]:
+        yield ChangeKind.WEIGHTS, (format_bytes(weights[0]), _bytes_apart(weights[0], weights[1]))
+    yield ChangeKind.KIND, _values(sides, lambda layer: layer.kind.value)
+
+
+def _precision(layer: Layer) -> str | None:
+    return layer.precision.value if layer.precision else None
+
+
+def _values(sides: Pair, value: Callable[[Layer], str | None]) -> tuple[str, str]:
+    found = [{value(layer) for layer in layers} for layers in sides]
+    if found[0] == found[1] or None in found[0] | found[1]:
+        return "", ""
+    texts = [" + ".join(sorted(filter(None, one))) for one in found]
+    return texts[0], texts[1]
+
+
+def _tactics(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[str, str]:
+    names = [[layer.tactic for layer in layers if layer.tactic] for layers in (before, after)]
+    if all(names) and names[0] != names[1]:
+        kernels = [sorted({_BUILD_HASH.sub("", name) for name in side}) for side in names]
+        if kernels[0] != kernels[1]:
+            return " + ".join(dict.fromkeys(names[0])), " + ".join(dict.fromkeys(names[1]))
+    values = [[layer.tactic_value for layer in layers if layer.tactic_value] for layers in (before, after)]
+    if all(values) and len(before) == len(after) and values[0] != values[1]:
+        return " + ".join(map(str, values[0])), " + ".join(map(str, values[1]))
+    return "", ""
+
+
+def _format_of(tensor: Tensor) -> object:
+    return tensor.dtype, tensor.format
+
+
+def _shape_of(tensor: Tensor) -> object:
+    return tensor.shape
+
+
+def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> tuple[list[object], list[object]]:
+    """Something of all data inputs, and of all outputs."""
+    return (
+        [what(one) for layer in layers for one in layer.inputs if one.name not in layer.constant_inputs],
+        [what(one) for layer in layers for one in layer.outputs],
+    )
+
+
+def _formats(layers: Sequence[Layer]) -> str:
+    return _arrow(layers, lambda tensor: tensor.description)
+
+
+def _shapes(layer: Layer) -> str:
+    return _arrow([layer], lambda tensor: format_shape(tensor.shape))
+
+
+def _arrow(layers: Sequence[Layer], text: Callable[[Tensor], str]) -> str:
+    told = [", ".join(dict.fromkeys(map(str, part))) or NOTHING for part in _tensors(layers, text)]
+    return " → ".join(told)
+
+
+def _weights(layers: Sequence[Layer]) -> int | None:
+    known = [layer.weights_bytes for layer in layers if layer.layer_type is not None]
+    return None if None in known or not known else sum(one for one in known if one is not None)
+
+
+def _bytes_apart(before: int | None, after: int | None) -> str:
+    text = format_bytes(after)
+    return text if text != format_bytes(before) else f"{text} ({(after or 0) - (before or 0):+d} B)"
+
+
+def _fusion(
+    before: Sequence[Layer], after: Sequence[Layer], traits: tuple[Traits, Traits], *, named: bool
+) -> tuple[str, str]:
+    if len(before) == len(after) == 1:
+        alike = [one.of[layers[0].index].nodes for one, layers in zip(traits, (before, after), strict=True)]
+        if alike[0] == alike[1]:
+            return "", ""
+    counts = (plural(len(before), "layer"), plural(len(after), "layer"))
+    nodes = [
+        {
+            node
+            for layer in layers
+            for node, weight in one.of[layer.index].nodes.items()
+            if weight >= LIGHT and node[0] != "@"
+        }
+        for one, layers in zip(traits, (before, after), strict=True)
+    ]
+    if not named or not nodes[0] & nodes[1] or nodes[0] == nodes[1]:
+        return counts
+    alone = [_with(nodes[0] - nodes[1]), _with(nodes[1] - nodes[0])]
+    if counts[0] == counts[1]:
+        return alone[0], alone[1]
+    return f"{counts[0]}, {alone[0]}", f"{counts[1]}, {alone[1]}"
+
+
+def _with(nodes: set[str]) -> str:
+    ordered = sorted(nodes)
+    more = f" and {len(ordered) - 3} more" if len(ordered) > 3 else ""
+    return f"with {', '.join(ordered[:3])}{more}" if ordered else "without"
+
+
+def _some(count: int) -> str:
+    return str(count) if count else NOTHING

@@ -1,0 +1,55 @@
+"""A comparison as Markdown that fits a comment on a pull request."""
+
+from __future__ import annotations
+
+from trex_tui.reports.diff.choice import Shown, labels
+from trex_tui.reports.diff.sections import Section, Table, sections
+from trex_tui.reports.markdown import escaped
+from trex_tui.text import shorten_middle
+
+LONGEST_CELL = 60
+"""Cells longer than this lose their middle: a forge would give all the width to one column."""
+_FOLDED = ("By kind", "By precision", "By module")
+
+
+def diff_markdown(shown: Shown) -> str:
+    """Headline, reasons and blocks open; matrices folded. Names are escaped."""
+    comparison = shown.comparison
+    names = [escaped(name) for name in labels(comparison, shown.columns)]
+    lines = [f"### {' · '.join(names)}", ""]
+    for section in sections(shown):
+        lines += _section(section)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    body = []
+    if section.is_warning:
+        body += [
+            f"> **{escaped(section.title)}**",
+            ">",
+            *(f"> - {escaped(line)}" for line in section.lines),
+            "",
+        ]
+    elif section.title in _FOLDED:
+        body += ["<details>", f"<summary>{escaped(section.title)}</summary>", ""]
+    else:
+        body += [f"#### {escaped(section.title)}", ""]
+        body += [f"- {escaped(line.strip())}" for line in section.lines]
+        body += [""] if section.lines else []
+    if section.table:
+        body += [*_table(section.table), ""]
+    if section.title in _FOLDED:
+        body += ["</details>", ""]
+    return body
+
+
+def _table(table: Table) -> list[str]:
+    rules = [
+        "---" if column in table.wide or column == 0 else "---:" for column in range(len(table.headings))
+    ]
+    lines = [f"| {' | '.join(map(escaped, table.headings))} |", f"|{'|'.join(rules)}|"]
+    lines += [
+        f"| {' | '.join(escaped(shorten_middle(cell, LONGEST_CELL)) for cell in row)} |" for row in table.rows
+    ]
+    return lines
