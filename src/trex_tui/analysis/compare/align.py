@@ -95,6 +95,7 @@ def _names(pairing: Pairing, mode: Align) -> list[tuple[int, int]]:
     if mode is not Align.NAME:
         byname.shared_nodes(pairing)
         byname.foreign_ranges(pairing)
+        byname.shared_nodes(pairing, opaque=True)
     return deferred
 
 

@@ -105,14 +105,17 @@ def _pair(
                 pairing.join([left], [right], Match.NAME, confidence, "the same name")
 
 
-def shared_nodes(pairing: Pairing) -> None:
+def shared_nodes(pairing: Pairing, *, opaque: bool = False) -> None:
     """Match layers that name the same nodes of the network, fused alike or not.
 
     Each layer keeps to the layer of the other engine that it shares most with, so that a node which is fused elsewhere does
     not tie all its neighbours into one block. A layer may also join a block that was made of equal names, if a node of it is
     there on the other side only: then it was split off or joined.
+
+    Args:
+        opaque: Whether opaque subgraphs take part, of which only the ends are known; see `foreign_ranges`.
     """
-    members = [_with_nodes(pairing, side) for side in (0, 1)]
+    members = [_with_nodes(pairing, side, opaque=opaque) for side in (0, 1)]
     missing = _missing_nodes(pairing)
     best: list[dict[int, tuple[int, float]]] = [{}, {}]
     for side in (0, 1):
@@ -128,11 +131,12 @@ def shared_nodes(pairing: Pairing) -> None:
     _join_components(pairing, best)
 
 
-def _with_nodes(pairing: Pairing, side: int) -> list[int]:
+def _with_nodes(pairing: Pairing, side: int, *, opaque: bool) -> list[int]:
+    traits = pairing.traits(side).of
     return [
         layer
         for layer in pairing.open(side)
-        if pairing.trait(side, layer).nodes and not pairing.trait(side, layer).parts.role
+        if traits[layer].nodes and not traits[layer].parts.role and (opaque or not traits[layer].parts.ends)
     ]
 
 
@@ -257,7 +261,8 @@ def foreign_ranges(pairing: Pairing) -> None:
         if not opaque:
             continue
         places: dict[str, list[int]] = defaultdict(list)
-        candidates = sorted(pairing.open(1 - side), key=pairing.traits(1 - side).order.__getitem__)
+        plain = [layer for layer in pairing.open(1 - side) if not pairing.trait(1 - side, layer).parts.ends]
+        candidates = sorted(plain, key=pairing.traits(1 - side).order.__getitem__)
         for place, layer in enumerate(candidates):
             for node in pairing.trait(1 - side, layer).nodes:
                 places[node].append(place)

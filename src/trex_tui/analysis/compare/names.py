@@ -161,10 +161,12 @@ def _owner(node: str) -> str:
 
 
 def nodes_of(metadata: tuple[str, ...]) -> dict[str, float]:
-    """The nodes that `Metadata` lists, in the spelling of `canonical`, and the weight of each."""
+    """The nodes that `Metadata` lists, in the spelling of `canonical`, their modules, and the weight of each."""
     found: dict[str, float] = {}
     for name in metadata:
         node = canonical(name)
         if node:
             found[node] = importance_of(name)
+            if found[node] == HEAVY and "/" in name.lstrip("/"):
+                found.setdefault("@" + _owner(name), OWNER)
     return found

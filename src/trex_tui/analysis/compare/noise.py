@@ -36,7 +36,7 @@ LEAST_ROWS = 40
 MOST_BLOCKS = 200
 """Longer blocks than the rule asks for are safe where there are many rows, and keep the time in bounds."""
 
-LEAST_BLOCKS = 10
+LEAST_BLOCKS = 15
 """Rows that depend on each other so far that they make fewer blocks are as good as fewer measurements: no interval."""
 
 _THRESHOLDS = 128

@@ -25,6 +25,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
 from trex_tui.filtering.columns import parse_quantity
+from trex_tui.text import format_bytes, format_ms
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -178,11 +179,20 @@ def _words(
     comparison: Comparison, gate: Gate, engine: int, value: float, baseline: float | None, compared: float
 ) -> str:
     metric = f"{gate.metric}.{gate.part}" if gate.part else gate.metric
-    words = f"{comparison.sides[engine].label}: {metric} is {value:.6g}"
+    words = f"{comparison.sides[engine].label}: {metric} is {_shown(gate, value)}"
     if baseline is None:
         return words
-    change = f"{compared:+.2f}%" if gate.is_percent else f"{compared:+.6g}"
-    return f"{words}, {change} against {baseline:.6g} of {comparison.sides[comparison.baseline].label}"
+    sign = "−" if compared < 0 else "+"
+    change = sign + (f"{abs(compared):.2f} %" if gate.is_percent else _shown(gate, abs(compared)))
+    other = comparison.sides[comparison.baseline].label
+    return f"{words}, {change} against {_shown(gate, baseline)} of {other}"
+
+
+def _shown(gate: Gate, value: float) -> str:
+    """A value with its unit."""
+    if gate.metric.endswith("_ms"):
+        return f"{format_ms(value)} ms"
+    return format_bytes(value) if gate.metric.endswith("_bytes") else f"{value:.6g}"
 
 
 def _value(comparison: Comparison, gate: Gate, place: int) -> float:

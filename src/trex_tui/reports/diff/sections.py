@@ -115,7 +115,7 @@ def _engines(comparison: Comparison) -> Table:
 def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Section:
     place = difference.engine
     title = f"{letter(place)} against {letter(comparison.baseline)}"
-    lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}. {printable(verdict.why)}"]
+    lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}: {printable(verdict.why)}"]
     rest = difference.reasons[MOST_REASONS:]
     lines += [f"  {printable(reason.text)}" for reason in difference.reasons[:MOST_REASONS]]
     if rest:
@@ -150,7 +150,7 @@ def _ranking(comparison: Comparison) -> Section:
 def _groups(shown: Shown, rows: Sequence[Row]) -> Table | None:
     """A matrix: a row per group, a column per engine, then the deltas."""
     comparison, places = shown.comparison, shown.columns
-    if not rows:
+    if not rows or [row.key for row in rows] == [""]:
         return None
     others = [place for place in places if place != comparison.baseline]
     cells = [
