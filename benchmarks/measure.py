@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keys import measure_keys
+from lint import measure_lint
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -185,6 +186,7 @@ def main() -> None:
         write_engine(long_names, options.layers // 10, LONG_NAME)
         words = f"{options.layers // 10} layers with names of {LONG_NAME} characters"
         console.print(measure_keys(long_names, options.layers // 10, words))
+        console.print(measure_lint([*sets, *made], options.repeat, best_of, parse_json_files, forget))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
 
 

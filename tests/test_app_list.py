@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from threading import Event
 
 import pytest
 from textual import events
@@ -132,6 +133,29 @@ def headless(monkeypatch, *keys: str) -> None:
 def test_quitting_is_no_failure(tmp_path, monkeypatch, key, code):
     headless(monkeypatch, key)
     assert run_app([str(small_engine(tmp_path))]) == code
+
+
+@pytest.mark.parametrize("key", ["q", "escape", "ctrl+c"])
+def test_quitting_waits_for_nothing_that_is_being_read(tmp_path, monkeypatch, key):
+    begun, may_end, ended = Event(), Event(), Event()
+
+    def read(*_):
+        begun.set()
+        may_end.wait(60)
+        ended.set()
+
+    async def press(pilot):
+        await wait_until(pilot, begun.is_set)
+        await pilot.press(key)
+
+    monkeypatch.setattr("trex_tui.app.read_engines", read)
+    run = TrexApp.run
+    monkeypatch.setattr(TrexApp, "run", lambda self: run(self, headless=True, auto_pilot=press))
+    try:
+        assert run_app([str(small_engine(tmp_path))]) == 0
+        assert not ended.is_set()
+    finally:
+        may_end.set()
 
 
 @pytest.mark.parametrize("window", ["question_mark", "ctrl+p", "s", "slash"])

@@ -11,8 +11,10 @@ import pytest
 from textual.widgets import Input
 
 from trex_tui.actions import TABS
+from trex_tui.analysis.grouping import Grouping
 from trex_tui.app import TrexApp
 from trex_tui.opening import Loaded
+from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.columns import ColumnsScreen
 from trex_tui.screens.engine import EngineScreen
@@ -32,6 +34,7 @@ from tui import (
     NET,
     SLOWEST,
     Session,
+    is_loaded,
     named_engine,
     running,
     several_engines,
@@ -256,6 +259,22 @@ async def test_exports_a_picture_without_the_window_that_asked(net, elsewhere):
         assert "Export" not in picture.replace("Exported", "")
 
 
+async def test_a_chart_is_exported_as_text(net, elsewhere):
+    async with running(net, tab="charts") as session:
+        pane = session.screen.query_one(ChartsPane)
+        await session.until(lambda: pane.is_up_to_date, "the chart")
+        await session.press("e", "up")
+        assert "text, the chart as it is drawn" in session.text
+        await session.press("enter")
+        await session.until(lambda: "Exported the chart to tiny.layers.txt" in toasts(session))
+        text = (elsewhere / "tiny.layers.txt").read_text(encoding="utf-8")
+        assert text.startswith(pane.chart.title)
+        assert text.split() == pane.view.plain.split()
+        assert all(line == line.rstrip() for line in text.splitlines())
+        await session.press(DIGIT["latency"], "e")
+        assert "the chart as it is drawn" not in session.text
+
+
 async def test_export_of_another_screen_has_all_columns(net, elsewhere):
     async with running(net) as session:
         await session.press(DIGIT["layers"], "e", "enter")
@@ -394,6 +413,44 @@ async def test_reading_again_from_the_list_changes_the_list_too(tmp_path):
         await session.until(lambda: "tiny.profile.json went" in toasts(session))
         await session.press("q")
         assert session.listed.table.cursor_item.engine.has_profile is False
+
+
+async def test_reading_the_list_again_finds_what_came_and_keeps_the_cursor(tmp_path):
+    nets = several_engines(tmp_path)
+    async with running(nets) as session:
+        await session.press("G")
+        name = session.listed.current_name
+        small_engine(nets / "another")
+        before = session.app.screen
+        await session.press("R")
+        await session.until(lambda: session.app.screen is not before and is_loaded(session.app), "the list")
+        assert session.listed.table.total_count == 4
+        assert session.listed.current_name == name
+
+
+async def test_reading_again_keeps_what_is_expanded(net):
+    async with running(net, tab="layers") as session:
+        await session.press("t", "E", "G", "h", "h", "g", "j")
+        tree = session.layers.layer_tree
+        grouping, names = tree.grouping, session.tree_names
+        assert "▸" in "".join(names)
+        assert "▾" in "".join(names)
+        await session.press("R")
+        await session.until(lambda: session.layers.layer_tree is not tree and "Read again" in toasts(session))
+        await session.until(lambda: session.screen.focused is session.layers.layer_tree)
+        assert session.layers.layer_tree.grouping is grouping
+        assert session.tree_names == names
+
+
+async def test_the_grouping_is_remembered(net):
+    async with running(net, tab="layers") as session:
+        await session.press("t", "t")
+        assert session.layers.layer_tree.grouping is Grouping.PRECISION
+    async with running(net, tab="layers") as session:
+        assert session.layers.layer_tree.grouping is Grouping.PRECISION
+        session.app.remember(grouping="by colour")
+    async with running(net, tab="layers") as session:
+        assert session.layers.layer_tree.grouping is Grouping.MODULE, "there is no such grouping"
 
 
 # Opening another

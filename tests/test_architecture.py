@@ -143,13 +143,14 @@ def test_version_loads_nothing_heavy() -> None:
         ["summary", "--json"],
         ["layers", "--format", "json"],
         ["layers", "--format", "csv", "--filter", "kind:*"],
+        *(["lint", "--fail-on", "never", "--format", form] for form in ("json", "sarif", "github", "md")),
     ],
 )
 def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str]) -> None:
     assert loaded_by(RUN, *command, str(small_set)) == []
 
 
-@pytest.mark.parametrize("command", ["summary", "layers"])
+@pytest.mark.parametrize("command", ["summary", "layers", "lint"])
 def test_text_for_people_loads_rich_alone(small_set: Path, command: str) -> None:
     assert loaded_by(RUN, command, str(small_set)) == ["rich"]
 

@@ -309,3 +309,11 @@ def test_only_logs(tmp_path: Path) -> None:
         ArtifactError, match="is a build log: no layer-info, profile or timing JSON lies beside it"
     ):
         find(tmp_path / "a.build.log")
+
+
+def test_configuration_beside_artifacts_is_none_of_them(tmp_path: Path) -> None:
+    write_files(tmp_path, {"a.graph.json": GRAPH})
+    (tmp_path / "trex-tui.toml").write_text('[[lint.suppress]]\nrules = ["CONV"]\nreason = "x"\n')
+    found = scan([tmp_path])
+    assert [one.name for one in found.sets] == ["a"]
+    assert found.diagnostics == ()

@@ -176,6 +176,12 @@ class TestFirst:
         assert found.stakes_ms[1] == pytest.approx(1.0 - halves)
         assert "FP16" in found.remedy
 
+    @pytest.mark.parametrize(("batch", "expected"), [(32, Confidence.MEDIUM), (1, Confidence.LOW)])
+    def test_small_batches_are_guessed(self, tmp_path: Path, batch: int, expected: Confidence) -> None:
+        layers = [conv("stem", "a", "b", channels=3, size=224, batch=batch, dtype=LINEAR32, tactic=CUDA32)]
+        (found,) = findings(engine_of(tmp_path, layers, [1.0]), "CONV004")
+        assert found.confidence is expected
+
     def test_on_tensor_cores_it_is_worth_knowing(self, tmp_path: Path) -> None:
         layers = [conv("stem", "a", "b", channels=3, size=224, dtype=HWC4), conv("rest", "b", "c")]
         (found,) = findings(engine_of(tmp_path, layers, [0.1, 0.9]), "CONV004")

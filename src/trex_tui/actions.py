@@ -162,6 +162,7 @@ ACTIONS: tuple[Action, ...] = (
         "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.",
         Place.ENGINES, True,
     ),
+    Action("engines.reload", "R", "reload", "reload", "Look for engines again, and read them.", Place.ENGINES),
     Action(
         "loading.cancel", "escape,q", "cancel", "cancel", "Stop reading: go back, or quit where nothing is open.",
         Place.LOADING, True, overrides="app.close",

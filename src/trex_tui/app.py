@@ -20,6 +20,7 @@ from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from trex_tui.actions import Place
+from trex_tui.background import DaemonThreads
 from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.glyphs import KEY_WORDS, wants_ascii
@@ -89,7 +90,19 @@ class TrexApp(App[None]):
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = first_theme(os.environ, self.settings, self.available_themes)
+        self._begin_with(first_theme(os.environ, self.settings, self.available_themes))
+
+    def _begin_with(self, theme: str) -> None:
+        """Have a theme from the first frame on.
+
+        Assigning it would be a change, for which Textual parses all style sheets a second time: a tenth of the start.
+        """
+        self.set_reactive(TrexApp.theme, theme)
+        is_dark = self.current_theme.dark
+        classes = {"-dark-mode": is_dark, "-light-mode": not is_dark, f"-theme-{theme}": True}
+        self.update_classes(classes, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     # What a person chose
 
@@ -134,6 +147,7 @@ class TrexApp(App[None]):
 
     def on_mount(self) -> None:
         """Start reading once the first frame is out."""
+        asyncio.get_running_loop().set_default_executor(DaemonThreads())
         if not self.is_headless and hasattr(signal, "SIGHUP"):
             for number in (signal.SIGTERM, signal.SIGHUP):
                 asyncio.get_running_loop().add_signal_handler(number, self._killed, number)
@@ -208,9 +222,10 @@ class TrexApp(App[None]):
     def _found(self, event: Found) -> None:
         from trex_tui.screens.engines import EnginesScreen
 
+        listed = [screen for screen in self.screen_stack if isinstance(screen, EnginesScreen)]
         if self._is_wanted(event.request):
             self._leave_all()
-            self.push_screen(EnginesScreen(event.discovery))
+            self.push_screen(EnginesScreen(event.discovery, listed[0].current_name if listed else ""))
 
     @on(RowsRead)
     def _rows_read(self, event: RowsRead) -> None:
@@ -239,6 +254,11 @@ class TrexApp(App[None]):
     def on_engine_opened(self, event: EngineOpened) -> None:
         """Go from the list to an engine."""
         self._show_engine(event.engine)
+
+    def read_list_again(self) -> None:
+        """Look for engines once more where those on the list were found."""
+        if self._current is not None:
+            self.open_paths(self._current.paths)
 
     def read_engine_again(self, engine: Engine) -> None:
         """Read the files of an engine on screen once more."""

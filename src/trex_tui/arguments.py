@@ -8,6 +8,7 @@ from typing import Any
 
 from trex_tui._version import __version__
 from trex_tui.commands.diff_arguments import add_diff
+from trex_tui.commands.lint_arguments import add_lint
 
 _EXAMPLES = """\
 examples:
@@ -97,6 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     _add_layers(commands)
     add_diff(commands, _add_paths, _count)
+    add_lint(commands, _add_paths)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
     explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")

@@ -113,7 +113,19 @@ def _open(options: argparse.Namespace) -> int:
     from trex_tui.app import run_app
     from trex_tui.loading import LoadOptions
 
-    return run_app(_paths(options), LoadOptions.of(options.optimization_profile, options.peak))
+    return _leave_at_once(
+        run_app(_paths(options), LoadOptions.of(options.optimization_profile, options.peak))
+    )
+
+
+def _leave_at_once(code: int) -> int:
+    """End the process here: the terminal is a terminal again, and nothing is left to be written.
+
+    The interpreter would take a second or two more to give back an engine of 20 000 layers object by object.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _summary(options: argparse.Namespace) -> int:
@@ -189,6 +201,13 @@ def _diff(options: argparse.Namespace) -> int:
     return run_diff(options, engines)
 
 
+def _lint(options: argparse.Namespace) -> int:
+    from trex_tui.commands.engines import load_all
+    from trex_tui.commands.lint import run_lint
+
+    return run_lint(options, load_all)
+
+
 def _explain(options: argparse.Namespace) -> int:
     from trex_tui.analysis.columns import ALL_COLUMNS
     from trex_tui.reports import explain as report
@@ -232,6 +251,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "summary": _summary,
     "layers": _layers,
     "diff": _diff,
+    "lint": _lint,
     "explain": _explain,
 }
 

@@ -34,9 +34,15 @@ class Exporter:
 
     def ask(self, text: str = "", remark: str = "") -> None:
         """Ask where to and in which format; `text` and `remark` when that has failed before."""
-        forms = list(ExportFormat) if isinstance(self._screen, EngineServices) else [ExportFormat.SVG]
+        forms = self._forms()
         text = text or self._default_path(forms[0])
         self._app.push_screen(ExportScreen(self._what(), forms, text, remark), self._export)
+
+    def _forms(self) -> list[ExportFormat]:
+        if not isinstance(self._screen, EngineServices):
+            return [ExportFormat.SVG]
+        has_text = self._screen.pane.shown_text is not None
+        return [form for form in ExportFormat if has_text or form is not ExportFormat.TEXT]
 
     def _what(self) -> str:
         if not isinstance(self._screen, EngineServices):
@@ -58,6 +64,9 @@ class Exporter:
         if target.form is ExportFormat.SVG or not isinstance(self._screen, EngineServices):
             # The window that asked must be gone from the picture.
             self._app.call_after_refresh(self._write_picture, target)
+            return
+        if target.form is ExportFormat.TEXT:
+            self._write(target, self._screen.pane.shown_text or "", "the chart")
             return
         layers, columns = self._screen.exported(target.form)
         work = partial(self._write_layers, target, self._screen.engine, layers, columns)

@@ -162,8 +162,9 @@ def _scan_tree(root: Path) -> Discovery:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it may be an artifact. Configuration is none: `[[lint.suppress]]` begins like JSON."""
     try:
-        return entry.is_file()
+        return entry.is_file() and not entry.name.endswith(".toml")
     except OSError:
         return False
 

@@ -106,6 +106,11 @@ class ChartsPane(EnginePane):
         """The chart."""
         return self.view
 
+    @property
+    def shown_text(self) -> str:
+        """The chart as it is drawn, without the blanks at the ends of its lines."""
+        return "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
+
     def view_state(self) -> object:
         """Which chart, along which axes."""
         return self.chart.id, self.axes, self.has_class("-only-chart")

@@ -17,7 +17,19 @@ from trex_tui.widgets.table import VirtualTable
 
 
 class Options(OptionList):
-    """An option list for vim hands."""
+    """An option list for vim hands; in a window it looks like one."""
+
+    DEFAULT_CSS = """
+    Options.dialog {
+        padding: 0;
+        &:focus { background-tint: transparent; }
+        &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
+            color: $foreground;
+            background: $surface;
+            text-style: reverse;
+        }
+    }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "cursor_down", show=False),
@@ -31,18 +43,6 @@ class Options(OptionList):
 
 class ChooseScreen(Dialog[str]):
     """A list to choose from; the result is the key of the choice, or None."""
-
-    DEFAULT_CSS = """
-    ChooseScreen > Options.dialog {
-        padding: 0;
-        &:focus { background-tint: transparent; }
-        &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
-            color: $foreground;
-            background: $surface;
-            text-style: reverse;
-        }
-    }
-    """
 
     def __init__(self, title: str, options: dict[str, str], current: str | None = None) -> None:
         """Args: options: Key -> what is shown; current: where the cursor starts."""

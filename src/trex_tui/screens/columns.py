@@ -35,18 +35,6 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         defaults: Those that `d` brings back.
     """
 
-    DEFAULT_CSS = """
-    ColumnsScreen > Options.dialog {
-        padding: 0;
-        &:focus { background-tint: transparent; }
-        &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
-            color: $foreground;
-            background: $surface;
-            text-style: reverse;
-        }
-    }
-    """
-
     def __init__(self, titles: dict[str, str], shown: Sequence[str], defaults: Sequence[str]) -> None:
         super().__init__()
         self._titles, self._defaults = titles, list(defaults)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -28,6 +28,9 @@ from trex_tui.widgets.summary_line import SummaryLine
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column
 from trex_tui.widgets.wrapped_lines import TextLine
+
+if TYPE_CHECKING:
+    from trex_tui.app import TrexApp
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,12 @@ class EngineOpened(Message):
 
 
 class EnginesScreen(MainScreen):
-    """The list of engines; it fills while they are read."""
+    """The list of engines; it fills while they are read.
+
+    Args:
+        discovery: What was found.
+        current: Name of the engine that the cursor begins on, if it is among them.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINES)
 
@@ -76,8 +84,9 @@ class EnginesScreen(MainScreen):
         Place.EVERYWHERE,
     ]
 
-    def __init__(self, discovery: Discovery) -> None:
+    def __init__(self, discovery: Discovery, current: str = "") -> None:
         super().__init__()
+        self._current = current
         self._discovery = discovery
         self._rows = [EngineRow(source) for source in discovery.sets]
         self.table: VirtualTable[EngineRow] = VirtualTable(_columns(), id="engines")
@@ -93,7 +102,20 @@ class EnginesScreen(MainScreen):
     def on_mount(self) -> None:
         """Show the names at once."""
         self._show()
+        for row in self._rows:
+            if row.source.name == self._current:
+                self.table.move_to(row)
         self.table.focus()
+
+    @property
+    def current_name(self) -> str:
+        """Name of the engine under the cursor; empty if there is none."""
+        row = self.table.cursor_item
+        return row.source.name if row else ""
+
+    def action_reload(self) -> None:
+        """Look for engines again, and read them."""
+        cast("TrexApp", self.app).read_list_again()
 
     def set_rows(self, rows: list[EngineRow]) -> None:
         """Show what has been read by now."""

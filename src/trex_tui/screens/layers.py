@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from trex_tui.actions import Place
 from trex_tui.analysis.columns import Derived, derived
-from trex_tui.analysis.grouping import Grouping
+from trex_tui.analysis.grouping import Grouping, Path
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.result import LintResult
@@ -28,6 +28,9 @@ from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.linked_lines import LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
 from trex_tui.widgets.table import RowHighlighted, RowSelected
+
+if TYPE_CHECKING:
+    from trex_tui.app import TrexApp
 
 
 @dataclass
@@ -58,6 +61,9 @@ class LayersPane(EnginePane):
 
     def compose(self) -> ComposeResult:
         """Tree, details, neighbourhood; one of the last two is shown."""
+        chosen = self._trex_app.settings.grouping
+        if chosen in {one.value for one in Grouping}:
+            self.layer_tree.group_by(Grouping(chosen))
         yield self.layer_tree
         yield self.details
         yield self.neighbourhood
@@ -100,17 +106,16 @@ class LayersPane(EnginePane):
         return self.neighbourhood if self.has_class("-neighbourhood") else self.details
 
     def view_state(self) -> object:
-        """Grouping, order, and what stands beside the tree."""
-        is_drawn = self.side is self.neighbourhood
-        return self.layer_tree.grouping, self.layer_tree.by_latency, is_drawn, self.neighbourhood.depth
+        """Grouping, order, what is expanded, and what stands beside the tree."""
+        tree, is_drawn = self.layer_tree, self.side is self.neighbourhood
+        return tree.grouping, tree.expanded, tree.by_latency, is_drawn, self.neighbourhood.depth
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - as in the base class
-        """Group, order and draw as before."""
-        grouping, by_latency, is_drawn, depth = cast("tuple[Grouping, bool, bool, int]", state)
-        if grouping is not self.layer_tree.grouping:
-            self.layer_tree.group_by(grouping)
-        if by_latency:
-            self.layer_tree.toggle_order()
+        """Group, order, expand and draw as before."""
+        grouping, expanded, by_latency, is_drawn, depth = cast(
+            "tuple[Grouping, set[Path], bool, bool, int]", state
+        )
+        self.layer_tree.arrange_as(grouping, expanded, by_latency=by_latency)
         self.set_class(is_drawn, "-neighbourhood")
         self.neighbourhood.depth = depth
 
@@ -170,7 +175,7 @@ class LayersPane(EnginePane):
     def action_next_grouping(self) -> None:
         """Group the tree by the next thing."""
         self.layer_tree.next_grouping()
-        self._show_side()
+        self._grouped()
 
     def action_choose_grouping(self) -> None:
         """Offer what the tree can be grouped by."""
@@ -181,7 +186,15 @@ class LayersPane(EnginePane):
     def _group(self, value: str | None) -> None:
         if value is not None:
             self.layer_tree.group_by(Grouping(value))
-            self._show_side()
+            self._grouped()
+
+    def _grouped(self) -> None:
+        self._show_side()
+        self._trex_app.remember(grouping=self.layer_tree.grouping.value)
+
+    @property
+    def _trex_app(self) -> TrexApp:
+        return cast("TrexApp", self.app)
 
     def action_toggle_order(self) -> None:
         """Order the tree by time, or by execution."""

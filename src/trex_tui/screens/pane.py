@@ -83,6 +83,11 @@ class EnginePane(Container):
         return None
 
     @property
+    def shown_text(self) -> str | None:
+        """What is drawn here, for a file of text; None where an export is of layers only."""
+        return None
+
+    @property
     def marked_layers(self) -> list[Layer]:
         """What copy and export are about; empty where nothing is marked."""
         return []

@@ -28,6 +28,7 @@ class ExportFormat(str, Enum):
     JSON = "json"
     MARKDOWN = "md"
     SVG = "svg"
+    TEXT = "txt"
 
     @property
     def in_words(self) -> str:
@@ -37,6 +38,7 @@ class ExportFormat(str, Enum):
             ExportFormat.JSON: "JSON, as `layers --format json`",
             ExportFormat.MARKDOWN: "Markdown, a table",
             ExportFormat.SVG: "SVG, a picture of the screen",
+            ExportFormat.TEXT: "text, the chart as it is drawn",
         }[self]
 
 

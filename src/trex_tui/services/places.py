@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,7 +45,7 @@ def write_atomically(path: Path, text: str, *, make_directory: bool = False) -> 
     target = Path(os.path.realpath(path))
     if make_directory:
         target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{NAME}-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{NAME}-{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)

@@ -326,6 +326,18 @@ class LayerTree(VirtualTable[TreeRow]):
         if layer is not None:
             self.show_layer(layer)
 
+    @property
+    def expanded(self) -> set[Path]:
+        """Paths of the groups that a person expanded; those that a filter expanded are none of them."""
+        return set(self._expanded if self._expanded_before is None else self._expanded_before)
+
+    def arrange_as(self, grouping: Grouping, expanded: set[Path], *, by_latency: bool) -> None:
+        """Group, order and expand as it was in another tree; groups that are not there are left out."""
+        self.by_latency = by_latency
+        self.group_by(grouping)
+        self._expanded = expanded
+        self._rebuild()
+
     def toggle_order(self) -> None:
         """Order by time, or by execution."""
         self._set_order(by_latency=not self.by_latency)

@@ -1,0 +1,1 @@
+"""What lint found, for people, scripts, code hosts and pull requests."""

@@ -1,0 +1,217 @@
+"""What keeps a key fast, counted instead of timed: nothing is drawn, laid out or collected that need not be."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+from threading import Event, get_ident
+
+import pytest
+from textual.content import Content
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.selection import Selection
+from textual.widgets import LoadingIndicator
+
+from trex_tui import collecting
+from trex_tui.background import DaemonThreads
+from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
+from trex_tui.filtering.compile import values_of
+from trex_tui.screens import engine as engine_screen
+from trex_tui.screens.loading import LoadingScreen
+from trex_tui.screens.warming import warm
+from trex_tui.widgets.key_footer import FooterKey, KeyFooter, fitting
+from tui import LARGE, running, small_engine
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def whole_screens(monkeypatch) -> list[str]:
+    """What was done to whole screens."""
+    done: list[str] = []
+    refresh, layout = Screen.refresh, Screen._refresh_layout
+
+    def count_refresh(self, *regions, **options):
+        done.append("refresh")
+        return refresh(self, *regions, **options)
+
+    def count_layout(self, *arguments, **options):
+        done.append("layout")
+        return layout(self, *arguments, **options)
+
+    monkeypatch.setattr(Screen, "refresh", count_refresh)
+    monkeypatch.setattr(Screen, "_refresh_layout", count_layout)
+    return done
+
+
+@pytest.mark.parametrize("tab", ["overview", "layers", "latency", "memory"])
+async def test_a_step_of_the_cursor_draws_and_lays_out_no_whole_screen(tmp_path, whole_screens, tab):
+    async with running(small_engine(tmp_path), LARGE, tab) as session:
+        await session.until(lambda: not any(worker.is_running for worker in session.app.workers))
+        await session.pilot.pause()
+        before = session.current
+        whole_screens.clear()
+        await session.press("j", "j", "k", "j")
+        assert session.current != before
+        assert whole_screens == []
+
+
+async def test_a_letter_of_a_filter_lays_out_only_its_line(tmp_path, whole_screens):
+    async with running(small_engine(tmp_path), LARGE, "layers") as session:
+        await session.press("slash", "c")
+        await session.pilot.pause()
+        whole_screens.clear()
+        await session.press("o")
+        assert whole_screens.count("layout") <= 1, "that of the line of text"
+        assert "refresh" not in whole_screens
+
+
+async def test_nothing_moves_below_an_engine(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        below = session.app.screen_stack[0]
+        assert isinstance(below, LoadingScreen)
+        assert not below.query_one(LoadingIndicator).display
+
+
+async def test_what_first_keys_need_is_computed_in_a_thread_once_the_engine_is_shown(tmp_path, monkeypatch):
+    warmed = []
+    monkeypatch.setattr(engine_screen, "warm", lambda engine: warmed.append((engine, get_ident())))
+    async with running(small_engine(tmp_path)) as session:
+        await session.until(lambda: warmed)
+        ((engine, thread),) = warmed
+        assert engine is session.screen.engine
+        assert thread != get_ident()
+        warm(engine)
+        assert {"kind", "latency_pct"} <= set(values_of(engine)._columns)
+
+
+# The collector
+
+
+def test_full_collections_are_left_to_idle_moments():
+    before = gc.get_threshold()
+    with collecting_when_idle():
+        assert gc.get_threshold()[:2] == before[:2]
+        assert gc.get_threshold()[2] > 1000 * before[2]
+    assert gc.get_threshold() == before
+    assert gc.get_freeze_count() == 0
+
+
+def test_collects_once_when_no_key_was_pressed_for_a_while(monkeypatch):
+    now, done = [100.0], []
+    monkeypatch.setattr(collecting, "monotonic", lambda: now[0])
+    for name in ("collect", "freeze", "unfreeze"):
+        monkeypatch.setattr(collecting.gc, name, lambda name=name: done.append(name))
+    collector = Collector()
+    assert not collector.collect_if_idle()
+    now[0] += IDLE_SECONDS
+    assert collector.collect_if_idle()
+    assert done == ["collect", "freeze"]
+    assert not collector.collect_if_idle(), "nothing has happened since"
+    collector.note_input()
+    assert not collector.collect_if_idle()
+    done.clear()
+    collector.note_engine(replaces=True)
+    now[0] += IDLE_SECONDS
+    assert collector.collect_if_idle()
+    assert done == ["freeze", "unfreeze", "collect", "freeze"], "the engine before may be garbage"
+
+
+# Threads
+
+
+def test_a_job_has_a_result_or_an_error():
+    threads = DaemonThreads()
+    assert threads.submit(lambda one, *, two: one + two, 1, two=2).result(60) == 3
+    with pytest.raises(ZeroDivisionError):
+        threads.submit(lambda: 1 // 0).result(60)
+
+
+def test_nobody_waits_for_a_job_at_the_end():
+    may_end = Event()
+    job = DaemonThreads()
+    future = job.submit(may_end.wait, 60)
+    job.shutdown(wait=True)
+    assert not future.done()
+    may_end.set()
+    assert future.result(60)
+
+
+# Texts that are drawn line by line
+
+
+async def test_text_is_marked_with_the_mouse_as_it_stands(tmp_path):
+    async with running(small_engine(tmp_path), LARGE, "layers") as session:
+        details = session.layers.details
+        rows = details.wrapped(details.text_width)
+        whole = Selection(None, None)
+        assert details.get_selection(whole) == ("\n".join(row.plain for row in rows), "\n")
+        plain = [details.render_line(number).text for number in range(3)]
+        session.screen.selections = {details: Selection(Offset(0, 1), Offset(4, 1))}
+        assert [details.render_line(number).text for number in range(3)] == plain
+        session.screen.selections = {}
+
+
+async def test_a_link_below_the_fold_can_be_clicked(tmp_path):
+    async with running(small_engine(tmp_path), tab="layers") as session:
+        await session.until(lambda: session.layers.facts is not None)
+        await session.press("enter")
+        details = session.layers.details
+        number = next(number for number, line in enumerate(details.lines) if line.target is not None)
+        target = details.lines[number].target
+        details.scroll_to(y=details._starts()[number] - 1, animate=False)
+        await session.pilot.pause()
+        row = details._starts()[number] - details.scroll_offset.y
+        await session.pilot.click(details, offset=(6, row + 1))
+        await session.until(lambda: session.current == target)
+
+
+# The footer
+
+
+async def test_the_footer_says_what_the_key_under_the_mouse_does(tmp_path):
+    async with running(small_engine(tmp_path)) as session:
+        footer = session.screen.query_one(KeyFooter)
+        at = session.footer.index("/ filter")
+        await session.pilot.hover(footer, offset=(at, 0))
+        assert isinstance(footer.tooltip, Content)
+        assert "Show only layers that match" in footer.tooltip.plain
+        assert footer.key_at(at - 1) is None, "the blank between two keys"
+
+
+def test_spare_keys_go_first_where_the_footer_is_narrow():
+    keys = [FooterKey("y", "y", "copy", "copy_name"), FooterKey("q", "q", "quit", "close")]
+    assert fitting(keys, 13) == keys
+    assert fitting(keys, 12) == keys[1:]
+
+
+# The benchmark
+
+
+def test_the_benchmark_of_keys_measures_both_apps(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    keys = pytest.importorskip("keys")
+    scenes = (
+        keys.Scene("down", ("j", "j"), ("3",)),
+        keys.Scene("filter", ("c",), ("3", "slash"), ("escape",)),
+    )
+    ours = keys.explorer_times(small_engine(tmp_path), scenes)
+    bare = keys.bare_times(100, scenes)
+    for times in (ours, bare):
+        assert [len(times[scene.name].last) for scene in scenes] == [2, 1]
+        assert all(
+            0 < first <= last
+            for one in times.values()
+            for first, last in zip(one.first, one.last, strict=True)
+        )
+    for module in ("keys", "frames"):
+        sys.modules.pop(module, None)
+
+
+@pytest.mark.parametrize(("percent", "expected"), [(50, 2.0), (95, 4.0), (25, 1.0)])
+def test_percentiles_of_the_benchmark_are_values_that_were_measured(monkeypatch, percent, expected):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    keys = pytest.importorskip("keys")
+    assert keys.percentile([4.0, 2.0, 1.0, 3.0], percent) == expected
