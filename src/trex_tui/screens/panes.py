@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
@@ -17,5 +18,6 @@ PANES: dict[str, type[EnginePane]] = {
     "charts": ChartsPane,
     "memory": MemoryPane,
     "lint": LintPane,
+    "compare": ComparePane,
 }
 """By the identifier of `actions.TABS`."""
