@@ -53,10 +53,15 @@ class Goal:
 
 @dataclass(slots=True)
 class Story:
-    """Lines; the target of a line is the place of its goal."""
+    """Lines; the target of a line is the place of its goal.
+
+    Attributes:
+        totals: Number of the line where the totals begin; None if there are none.
+    """
 
     lines: list[Line] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
+    totals: int | None = None
 
     def say(self, text: str, style: str = "plain", *, label: str = "", indent: int = 0) -> None:
         """A line that leads nowhere."""
@@ -135,27 +140,36 @@ def _verdict_words(comparison: Comparison, place: int) -> str:
     if verdict is None or difference is None:
         return ""
     if verdict.difference_ms is not None and verdict.difference_pct is not None:
-        return f": {verdict.outcome.value} {signed_ms(verdict.difference_ms)} ms"
+        ratio = ratio_words(1.0 + verdict.difference_pct / 100.0)
+        return f": {verdict.outcome.value} {signed_ms(verdict.difference_ms)} ms ({ratio})"
     if difference.delta_ms is not None:
-        return f": {verdict.outcome.value}, layers {signed_ms(difference.delta_ms)} ms"
+        ratio = ratio_words(difference.ratio)
+        return f": {verdict.outcome.value}, layers {signed_ms(difference.delta_ms)} ms ({ratio})"
     return f": {verdict.outcome.value}"
 
 
-def sum_words(comparison: Comparison, blocks: Sequence[Block], remarks: Iterable[str] = ()) -> str:
+def sum_words(
+    comparison: Comparison,
+    blocks: Sequence[Block],
+    remarks: Iterable[str] = (),
+    *,
+    only_changed: bool = False,
+) -> str:
     """How much of each engine's time the blocks shown hold, and how much of the difference."""
     whole = len(blocks) == len(comparison.blocks)
     count = plural(len(comparison.blocks), "block")
-    parts = [count if whole else f"{len(blocks)} of {count}"]
+    changed = " changed" if only_changed else ""
+    parts = [count + changed if whole else f"{len(blocks)}{changed} of {count}"]
     for place, side in enumerate(comparison.sides):
         total = format_ms(side.latency_sum_ms)
         shown = format_ms(_sum(block.latency_ms[place] for block in blocks))
-        parts.append(f"{letter(place)} {total}" if whole else f"{letter(place)} {shown} of {total}")
+        parts.append(f"{letter(place)} {total}" if whole else f"{letter(place)} {shown}/{total}")
     for place in comparison.others:
         difference = comparison.differences[place]
         total = signed_ms(difference.delta_ms if difference else None)
         shown = signed_ms(_sum(block.deltas_ms[place] for block in blocks))
         name = "Δ" if len(comparison.engines) == 2 else f"Δ{letter(place)}"
-        parts.append(f"{name} {total}" if whole else f"{name} {shown} of {total}")
+        parts.append(f"{name} {total}" if whole else f"{name} {shown}/{total}")
     parts[-1] += " ms"
     parts += remarks
     lacking = sum(side.unprofiled_layers for side in comparison.sides if side.latency_sum_ms is not None)
@@ -208,6 +222,7 @@ def overview_story(comparison: Comparison, matrix: Matrix, width: int) -> Story:
         Matrix.MODULE: comparison.by_module,
     }[matrix]
     following = list(Matrix)[(list(Matrix).index(matrix) + 1) % len(Matrix)]
+    story.totals = len(story.lines)
     unit = "ms per sample" if comparison.per_batch else "ms"
     story.say(f"By {matrix.value}, {unit} (t: by {following.value})", "section")
     for line in _matrix_lines(comparison, rows, width):

@@ -168,10 +168,10 @@ class ComparePane(PinningPane):
 
     def _tell_sum(self) -> None:
         assert self.comparison is not None
-        remarks = ["only what changed"] if self.only_changed else []
-        remarks += [f"by {self.comparison.align.value}"] if self.comparison.align.value != "auto" else []
+        remarks = [f"by {self.comparison.align.value}"] if self.comparison.align.value != "auto" else []
         remarks += ["per sample"] if self.comparison.per_batch else []
-        self.query_one("#compare-sum", SummaryLine).text = sum_words(self.comparison, self._blocks, remarks)
+        words = sum_words(self.comparison, self._blocks, remarks, only_changed=self.only_changed)
+        self.query_one("#compare-sum", SummaryLine).text = words
 
     def _tell_row(self) -> None:
         row = self.table.cursor_item
@@ -322,11 +322,14 @@ class ComparePane(PinningPane):
         self._fill()
 
     def action_next_matrix(self) -> None:
-        """Sum times by the next thing."""
-        self.matrix = list(Matrix)[(list(Matrix).index(self.matrix) + 1) % len(Matrix)]
-        self.tells_block = False
+        """Go to the totals; from there, sum times by the next thing."""
+        if self.tells_block:
+            self.tells_block = False
+            self._tell_words(from_top=True)
         self.remove_class("-only-table")
-        self._tell_words(from_top=False)
+        if self.comparison is not None and not self.words.show_totals():
+            self.matrix = list(Matrix)[(list(Matrix).index(self.matrix) + 1) % len(Matrix)]
+            self._tell_words(from_top=False)
 
     def action_tell_block(self) -> None:
         """Tell all about the block under the cursor, or about the whole."""

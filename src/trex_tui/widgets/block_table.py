@@ -236,6 +236,7 @@ class BlockTable(VirtualTable[BlockRow]):
                 "Changed",
                 self._changed,
                 flex=True,
+                keeps_head=True,
                 width=12,
                 priority=1 if len(others) == 1 else 2,
                 style=lambda row: "$muted" if row.layer else "",
@@ -292,7 +293,7 @@ class BlockTable(VirtualTable[BlockRow]):
 
     def _name_words(self, row: BlockRow) -> str:
         if row.layer is not None and row.place is not None:
-            return f"    {letter(row.place)} {row.layer.name}"
+            return f"   {letter(row.place)} {row.layer.name}"
         assert self.comparison is not None
         return f"{'▾' if row.is_expanded else '▸'} {block_name(self.comparison, row.block)}"
 
@@ -350,10 +351,11 @@ class BlockTable(VirtualTable[BlockRow]):
 
 
 def changed_words(block: Block, comparison: Comparison | None) -> str:
-    """What differs, or which engine alone has the block, in a few words."""
+    """What differs, or which engine alone has the block, in few words: of precisions only which they are."""
     if block.is_one_sided:
         return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
-    return change_words(comparison, block) if comparison is not None else ""
+    words = change_words(comparison, block) if comparison is not None else ""
+    return words.removeprefix("precision ").replace(", precision ", ", ")
 
 
 def _match(row: BlockRow) -> str:

@@ -8,6 +8,9 @@ from trex_tui.reports.comparison import Goal, Story
 from trex_tui.widgets.linked_lines import LinkedLines, text_lines
 from trex_tui.widgets.wrapped_lines import TextLine
 
+LEAST_IN_VIEW = 2
+"""Lines below the title of the totals without which they are not in view."""
+
 
 class CompareWords(LinkedLines):
     """Lines that somebody makes for the width there is; some lead to blocks and layers."""
@@ -33,3 +36,15 @@ class CompareWords(LinkedLines):
         """Where the target of a line leads."""
         assert self._story is not None  # a line was followed, so there are lines
         return self._story[1].goals[target]
+
+    def show_totals(self) -> bool:
+        """Scroll to the totals; False if they are in view already, or there are none."""
+        number = self._story[1].totals if self._story is not None else None
+        if number is None:
+            return False
+        row = self._starts()[number]
+        first = self.scroll_offset.y
+        if first <= row < first + self.size.height - LEAST_IN_VIEW:
+            return False
+        self.scroll_to(y=row, animate=False)
+        return self.scroll_offset.y != first

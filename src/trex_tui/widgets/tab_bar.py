@@ -11,7 +11,11 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from trex_tui.text import printable, shorten_middle
+from trex_tui.text import ELLIPSIS, printable, shorten_middle
+
+LEAST_REMARK = 12
+"""Cells that a remark gets before the tabs are drawn with fewer words."""
+SHORT_TITLE = 4
 
 
 @dataclass
@@ -69,10 +73,24 @@ class TabBar(Widget):
         return Content.assemble(left, " " * gap, remark)
 
     def _labels(self) -> list[tuple[str, str]]:
-        return [
-            (tab, f" {number} {title}{self._badges.get(tab, '')} ")
+        """The tabs as they have room beside a remark: with blanks around, without, cut, only the active one in words."""
+        numbered = [
+            (tab, str(number), title, self._badges.get(tab, ""))
             for number, (tab, title) in enumerate(self._tabs.items(), start=1)
         ]
+        room = self.content_size.width - min(LEAST_REMARK, len(self.remark)) - (2 if self.remark else 0)
+        wide = [(tab, f" {number} {title}{badge} ") for tab, number, title, badge in numbered]
+        plain = [(tab, label.strip()) for tab, label in wide]
+        short = [
+            (tab, f"{number} {title if tab == self.active else _cut(title)}{badge}")
+            for tab, number, title, badge in numbered
+        ]
+        brief = [
+            (tab, f"{number} {title}{badge}" if tab == self.active else f"{number}{badge}")
+            for tab, number, title, badge in numbered
+        ]
+        fitting = (labels for labels in (wide, plain, short) if _length(labels) <= room)
+        return next(fitting, brief)
 
     def on_click(self, event: events.Click) -> None:
         """Go to the tab that was clicked."""
@@ -85,3 +103,11 @@ class TabBar(Widget):
                 self.post_message(TabChosen(tab))
                 return
             start += len(label) + 1
+
+
+def _length(labels: list[tuple[str, str]]) -> int:
+    return sum(len(label) + 1 for _, label in labels) - 1
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= SHORT_TITLE else title[: SHORT_TITLE - 1] + ELLIPSIS
