@@ -278,6 +278,8 @@ class TrexApp(App[None]):
         for screen in self.screen_stack:
             if isinstance(screen, EngineScreen) and screen.engine is event.old:
                 await screen.show_engine(event.new)
+            elif isinstance(screen, EngineScreen):
+                screen.replace_other(event.old, event.new)
             elif isinstance(screen, EnginesScreen):
                 screen.replace_engine(event.old, event.new)
 

@@ -25,6 +25,8 @@ MOST_REASONS = 12
 MOST_GROUPS = 40
 """Rows of a matrix; the rest is one row."""
 LEAST_LABEL, MOST_LABEL = 8, 28
+LEAST_MS = 0.000_05
+"""Less than this is 0.0000."""
 SLOWER, FASTER = "▲", "▼"
 LEAST_NAME = 8
 
@@ -109,12 +111,12 @@ def layer_ms(comparison: Comparison, place: int, layer: Layer) -> float | None:
 
 
 def formats_words(layer: Layer) -> str:
-    """Type and layout of what goes in and out, each once: `FP16 linear → INT8 vectorised`."""
+    """Type and layout of what goes in and out, each once: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if both are that."""
     parts = [
-        ", ".join(dict.fromkeys(tensor.description for tensor in tensors))
+        ", ".join(dict.fromkeys(tensor.description for tensor in tensors)) or MISSING
         for tensors in (layer.inputs, layer.outputs)
     ]
-    return " → ".join(part or MISSING for part in parts) if any(parts) else ""
+    return " → ".join(dict.fromkeys(parts)) if layer.inputs or layer.outputs else ""
 
 
 # The lines above and below the table
@@ -244,7 +246,7 @@ def _difference(story: Story, comparison: Comparison, difference: Difference, ve
     if rest := difference.reasons[MOST_REASONS:]:
         words = f"{signed_ms(fsum(one.delta_ms for one in rest))} ms in {plural(len(rest), 'smaller group')}"
         story.say(words, "muted", indent=2)
-    if difference.unattributed_ms:
+    if abs(difference.unattributed_ms) >= LEAST_MS:
         words = f"{signed_ms(difference.unattributed_ms)} ms in layers without a time on one side"
         story.say(words, "muted", indent=2)
     matches = ", ".join(

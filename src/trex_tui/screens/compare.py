@@ -92,21 +92,29 @@ class ComparePane(PinningPane):
         """Say what is waited for, or that nothing was chosen; blocks stay where there are any."""
         has_blocks = self.comparison is not None
         had_focus = self.screen.focused in (self.words, self.table)
-        self.table.display = has_blocks
-        self.query_one("#compare-sum").display = self.query_one("#compare-why").display = has_blocks
+        self._show_parts(has_blocks=has_blocks)
         self._tell_title()
         self._tell_words(from_top=not has_blocks)
         if had_focus and self.display and not has_blocks:
             self.screen.set_focus(self.words)
+
+    def _show_parts(self, *, has_blocks: bool) -> None:
+        """Hide what would be empty. At once, and not by a class: the keyboard may go there in the same moment."""
+        for part in (self.table, self.query_one("#compare-sum"), self.query_one("#compare-why")):
+            if has_blocks:
+                part.styles.clear_rule("display")
+            else:
+                part.styles.display = "none"
+            part.refresh(layout=True)
 
     def show_comparison(self, comparison: Comparison) -> None:
         """Show other blocks; cursor and what is expanded stay where the same layers are."""
         anchors = self._anchors()
         had_comparison = self.comparison is not None
         self.comparison = comparison
+        self._forget_end()
         self.table.show(comparison)
-        self.table.display = True
-        self.query_one("#compare-sum").display = self.query_one("#compare-why").display = True
+        self._show_parts(has_blocks=True)
         if anchors:
             known = [one for one in anchors[1:] if one[0] in comparison.engines]
             self.table.expanded = {self._block_of(*one).index for one in known}

@@ -24,7 +24,6 @@ from trex_tui.screens.pane import EnginePane
 from trex_tui.services.compared import (
     MOST_OTHERS,
     Choice,
-    files_of,
     is_same_set,
     leads_to,
     pins_of,
@@ -32,7 +31,7 @@ from trex_tui.services.compared import (
 )
 from trex_tui.services.places import recent_file
 from trex_tui.services.recent import read_recent, remember_opened
-from trex_tui.services.reload import same_set
+from trex_tui.services.reload import places_of, same_set
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
 if TYPE_CHECKING:
@@ -149,6 +148,12 @@ class ComparingPane(EnginePane):
         """Compare with these engines, once somebody looks."""
         self.choice = Choice(tuple(others), align=self.choice.align)
         self.is_due = bool(self.choice.others)
+
+    def replace_other(self, old: Engine, new: Engine) -> None:
+        """An engine beside this one was read again, on a screen of its own."""
+        if old in self.choice.others:
+            self.choice.replace_engine(old, new)
+            self.is_due = True
 
     def start_if_due(self) -> None:
         """Somebody looks."""
@@ -338,7 +343,7 @@ class ComparingPane(EnginePane):
         pairs, problems = [], []
         for old in others:
             try:
-                source = same_set(scan(files_of(old)), old)
+                source = same_set(scan(places_of(old)), old)
                 pairs.append((old, load(source, options)))
             except TrexError as error:
                 problems.append(str(error))

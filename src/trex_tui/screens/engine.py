@@ -281,6 +281,15 @@ class EngineScreen(LintingScreen):
         )
         self.app.push_screen(screen)
 
+    def replace_other(self, old: Engine, new: Engine) -> None:
+        """Another engine was read again, on a screen of its own."""
+        self.query_one(ComparingPane).replace_other(old, new)
+
+    def on_screen_resume(self) -> None:
+        """Somebody looks again."""
+        if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
+            self.query_one(ComparingPane).start_if_due()
+
     def action_notes(self) -> None:
         """Show what was wrong with the files."""
         self.app.push_screen(NotesScreen(self.engine))

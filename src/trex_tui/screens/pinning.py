@@ -28,7 +28,7 @@ class PinningPane(ComparingPane):
         self.pinning: tuple[Engine, int] | None = None
 
     def action_pin(self) -> None:
-        """Pin the layer under the cursor: the first end, and then the other."""
+        """Pin the layer under the cursor: the first end, and then the other. Pins that share a layer make one block."""
         end = self._end_here()
         if end is None:
             self.notify("Choose a layer: l shows the layers of a block.", markup=False)
@@ -41,7 +41,7 @@ class PinningPane(ComparingPane):
         if self.comparison.engines[self.comparison.baseline] not in (first[0], end[0]):
             self.notify("One of both must be a layer of the baseline, A.", severity="warning", markup=False)
             return
-        ties = [tie for tie in self.choice.ties if not _shares_end(tie, first, end)]
+        ties = [tie for tie in self.choice.ties if {*tie.ends} != {first, end}]
         self.choice.ties = (*ties, Tie((first, end)))
         self._forget_end()
         self.start()
@@ -97,9 +97,3 @@ def first_layer(engines: Sequence[Engine], block: Block) -> tuple[Engine, int]:
     """The first layer of a block: of the baseline, or of the first engine that has one."""
     place = next(place for place, layers in enumerate(block.layers) if layers)
     return engines[place], block.layers[place][0]
-
-
-def _shares_end(tie: Tie, first: tuple[Engine, int], second: tuple[Engine, int]) -> bool:
-    """Whether a tie binds one of two layers to another layer of the same engines."""
-    engines = {engine for engine, _ in tie.ends}
-    return engines == {first[0], second[0]} and not {first, second}.isdisjoint(tie.ends)

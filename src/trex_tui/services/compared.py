@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from trex_tui.analysis.compare import Align, Comparison, Pin
 from trex_tui.artifacts import ArtifactSet
@@ -85,12 +84,6 @@ def pins_of(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
             if first is not None and layer is not None:
                 pins.append(Pin(first, place, layer))
     return pins
-
-
-def files_of(engine: Engine) -> list[Path]:
-    """Where an engine's files are looked for again: what is gone need not stop it."""
-    files = [path for path in engine.source.files.values() if path.exists()]
-    return files or [engine.source.directory]
 
 
 def is_same_set(source: ArtifactSet, engine: Engine) -> bool:

@@ -354,8 +354,10 @@ def changed_words(block: Block, comparison: Comparison | None) -> str:
     """What differs, or which engine alone has the block, in few words: of precisions only which they are."""
     if block.is_one_sided:
         return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
+    absent = [f"not in {letter(place)}" for place, layers in enumerate(block.layers) if not layers]
     words = change_words(comparison, block) if comparison is not None else ""
-    return words.removeprefix("precision ").replace(", precision ", ", ")
+    words = words.removeprefix("precision ").replace(", precision ", ", ")
+    return ", ".join([*absent, *([words] if words else [])])
 
 
 def _match(row: BlockRow) -> str:
