@@ -27,6 +27,9 @@ from comparing import (
     write_int8,
 )
 from helpers import ARTIFACTS
+from test_app_actions import TOGETHER, check_bindings
+from test_app_list import HOSTILE, check_harmless
+from trex_tui.actions import Place
 from trex_tui.analysis.compare import Align, Match
 from trex_tui.reports.comparison import Matrix
 from trex_tui.screens.choose import ChooseScreen
@@ -547,12 +550,18 @@ async def test_reading_again_keeps_the_comparison(tmp_path):
         assert session.app.focused is pane.table
 
 
+async def test_keys_do_what_the_table_says():
+    async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
+        await check_bindings(session, TOGETHER["compare"], without=("engine.clear", "app.close"))
+        await session.press("shift+tab")
+        assert session.app.focused is pane.words
+        await check_bindings(session, [Place.COMPARE, Place.DETAILS])
+
+
 # Names, export
 
 
 async def test_hostile_names(tmp_path):
-    from test_app_list import HOSTILE, check_harmless
-
     named_engine(tmp_path / "a", HOSTILE)
     named_engine(tmp_path / "b\x1b[31m[red]", HOSTILE[::-1])
     async with comparing(tmp_path, LARGE) as (session, pane):
