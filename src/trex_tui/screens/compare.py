@@ -15,7 +15,7 @@ from trex_tui.actions import Place
 from trex_tui.analysis.compare import Block, Comparison
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.filtering import FilterError
+from trex_tui.filtering import filter_layers
 from trex_tui.reports.comparison import (
     Matrix,
     Story,
@@ -27,7 +27,7 @@ from trex_tui.reports.comparison import (
     sum_words,
     title_words,
 )
-from trex_tui.reports.diff.choice import Shown, filtered
+from trex_tui.reports.diff.choice import Shown
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.comparing import OtherOpened
 from trex_tui.screens.pane import LayerChosen, LayerOpened
@@ -150,21 +150,35 @@ class ComparePane(PinningPane):
         """Show the blocks that filter and choice leave."""
         if self.comparison is None:
             return
-        text = self._filter_text
-        try:
-            self._blocks = filtered(self.comparison, text)
-        except FilterError:  # what the screen refuses does not come here
-            self._blocks = self.comparison.blocks
-        if self.only_changed:
-            self._blocks = [block for block in self._blocks if is_changed(block)]
-        self.table.empty_text = NO_CHANGE if self.only_changed and not text else NO_MATCH
+        found = self._found()
+        self._blocks = [
+            block
+            for block in self.table.all_blocks
+            if (found is None or block.index in found) and (is_changed(block) or not self.only_changed)
+        ]
+        self.table.empty_text = NO_CHANGE if self.only_changed and found is None else NO_MATCH
         self.table.show_blocks(self._blocks)
         self._tell_sum()
         self._tell_row()
 
+    def _found(self) -> set[int] | None:
+        """Places of the blocks of which a layer in any engine matches the filter; None without one."""
+        comparison, text = self.comparison, self._filter_text
+        if not text or comparison is None:
+            return None
+        found: set[int] = set()
+        for place, engine in enumerate(comparison.engines):
+            layers = self._screen.matching if engine is self.engine else filter_layers(engine, text)
+            found.update(comparison.block_of(place, layer.index).index for layer in layers)
+        return found
+
+    @property
+    def _screen(self) -> EngineScreen:
+        return cast("EngineScreen", self.screen)
+
     @property
     def _filter_text(self) -> str:
-        return cast("EngineScreen", self.screen).filter_text.strip()
+        return self._screen.filter_text.strip()
 
     def _tell_title(self) -> None:
         line = self.query_one("#compare-title", SummaryLine)
@@ -259,10 +273,12 @@ class ComparePane(PinningPane):
 
     @property
     def shown_comparison(self) -> Shown | None:
-        """What an export is of."""
+        """What an export is of: the blocks on display, in the order in which reports tell them."""
         if self.comparison is None:
             return None
-        return Shown(self.comparison, self._blocks, None, self._filter_text)
+        shown = {block.index for block in self._blocks}
+        blocks = [block for block in self.comparison.by_delta() if block.index in shown]
+        return Shown(self.comparison, blocks, None, self._filter_text)
 
     def view_state(self) -> object:
         """What is compared, and how it is shown."""

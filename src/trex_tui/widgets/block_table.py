@@ -68,12 +68,10 @@ def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
     if order.by == ORDER:
         return sorted(blocks, key=lambda block: block.index, reverse=order.descending)
     value = _value_of(order.by)
-    known: list[Block] = []
-    unknown: list[Block] = []
-    for block in sorted(blocks, key=lambda block: block.index):
-        (unknown if value(block) is None else known).append(block)
-    known.sort(key=lambda block: value(block) or 0.0, reverse=order.descending)
-    return known + unknown
+    valued = [(value(block), block) for block in sorted(blocks, key=lambda block: block.index)]
+    known = [(number, block) for number, block in valued if number is not None]
+    known.sort(key=lambda one: one[0], reverse=order.descending)
+    return [block for _, block in known] + [block for number, block in valued if number is None]
 
 
 def _value_of(by: str) -> Callable[[Block], float | None]:
@@ -109,6 +107,10 @@ class BlockTable(VirtualTable[BlockRow]):
         self.order = Order()
         self.expanded: set[int] = set()
         """Places of the blocks whose layers are shown."""
+        self._widths = LEAST_NUMBER, LEAST_NUMBER
+        """Cells for a time and for a delta."""
+        self.all_blocks: Sequence[Block] = ()
+        """The blocks of the comparison in their order, shown or not."""
         self._blocks: Sequence[Block] = ()
         super().__init__((), id=id)
 
@@ -120,16 +122,17 @@ class BlockTable(VirtualTable[BlockRow]):
     def show(self, comparison: Comparison) -> None:
         """Show another comparison; nothing of it until `show_blocks`."""
         self.comparison = comparison
+        self._widths = _widths(comparison)
         self.expanded = set()
         if self.order.by not in orders(comparison):
             self.order = Order()
-        self._blocks = ()
+        self.all_blocks, self._blocks = ordered(comparison.blocks, self.order), ()
         self.set_rows(())
         self.set_columns(self._columns(comparison))
 
-    def show_blocks(self, blocks: Iterable[Block]) -> None:
-        """Show these blocks only."""
-        self._blocks = ordered(blocks, self.order)
+    def show_blocks(self, blocks: Sequence[Block]) -> None:
+        """Show these blocks only: some of `all_blocks`, in that order."""
+        self._blocks = blocks
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -163,8 +166,10 @@ class BlockTable(VirtualTable[BlockRow]):
 
     def set_order(self, order: Order) -> None:
         """Order the blocks; the cursor stays on its row."""
+        shown = {block.index for block in self._blocks}
         self.order = order
-        self._blocks = ordered(self._blocks, order)
+        self.all_blocks = ordered(self.all_blocks, order)
+        self._blocks = [block for block in self.all_blocks if block.index in shown]
         if self.comparison is not None:
             self.set_columns(self._columns(self.comparison))
         self.rebuild()
@@ -202,10 +207,7 @@ class BlockTable(VirtualTable[BlockRow]):
 
     def _columns(self, comparison: Comparison) -> list[Column[BlockRow]]:
         places, others = range(len(comparison.engines)), comparison.others
-        times = [time for block in comparison.blocks for time in block.latency_ms if time is not None]
-        width = max(LEAST_NUMBER, len(format_ms(max(times, default=0.0))))
-        deltas = [abs(delta) for block in comparison.blocks for delta in block.deltas_ms if delta is not None]
-        delta_width = max(len("|Δ| ms") + 1, 3 + len(format_ms(max(deltas, default=0.0))))
+        width, delta_width = self._widths
         return [
             Column(
                 "name", "Block", self._name_words, flex=True, width=16, style=_name_style, descending=False
@@ -348,6 +350,16 @@ class BlockTable(VirtualTable[BlockRow]):
         self.rebuild()
         if row is not None:
             self.go_to(row.block)
+
+
+def _widths(comparison: Comparison) -> tuple[int, int]:
+    times = [time for block in comparison.blocks for time in block.latency_ms if time is not None]
+    deltas = [abs(delta) for block in comparison.blocks for delta in block.deltas_ms if delta is not None]
+    sign = len(shaped_ms(1.0)) - len(format_ms(1.0))
+    return (
+        max(LEAST_NUMBER, len(format_ms(max(times, default=0.0)))),
+        max(len("▼ |Δ| ms"), sign + len(format_ms(max(deltas, default=0.0)))),
+    )
 
 
 def changed_words(block: Block, comparison: Comparison | None) -> str:
