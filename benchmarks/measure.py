@@ -26,6 +26,7 @@ import pexpect
 from rich.console import Console
 from rich.table import Table
 
+from compare import measure_comparing
 from keys import measure_keys
 from lint import measure_lint
 from synthetic import write_engine
@@ -187,6 +188,7 @@ def main() -> None:
         words = f"{options.layers // 10} layers with names of {LONG_NAME} characters"
         console.print(measure_keys(long_names, options.layers // 10, words))
         console.print(measure_lint([*sets, *made], options.repeat, best_of, parse_json_files, forget))
+    console.print(measure_comparing(options.repeat))
     console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import pytest
+
 from helpers import RealSet, tensor, timing_row, write_graph, write_json, write_profile
 from helpers import layer as raw_layer
-from trex_tui.analysis.compare import Align, Comparison
+from trex_tui.analysis.compare import Align, Comparison, Match
 from trex_tui.analysis.compare.align import Aligned, align_pair
 from trex_tui.analysis.compare.traits import Traits
 from trex_tui.artifacts import find
@@ -224,3 +227,41 @@ def names_in(comparison: Comparison) -> list[tuple[list[str], ...]]:
         )
         for block in comparison.blocks
     ]
+
+
+def check(comparison: Comparison) -> None:
+    """What holds for every comparison."""
+    for place, engine in enumerate(comparison.engines):
+        seen = [layer for block in comparison.blocks for layer in block.layers[place]]
+        assert sorted(seen) == list(range(len(engine.layers)))
+        assert all(
+            comparison.block_of(place, layer.index).layers[place].count(layer.index) == 1
+            for layer in engine.layers
+        )
+        side = comparison.sides[place]
+        for parts in (comparison.blocks, comparison.by_kind, comparison.by_precision, comparison.by_module):
+            known = [one.latency_ms[place] for one in parts]
+            total = math.fsum(one for one in known if one is not None)
+            assert total == pytest.approx(side.latency_sum_ms or 0.0, rel=1e-9, abs=1e-12)
+        assert sum(row.layers[place] for row in comparison.by_kind) == len(engine.layers)
+    for block in comparison.blocks:
+        assert comparison.blocks[block.index] is block
+        assert any(block.layers)
+        assert block.is_one_sided == (block.match is Match.NONE)
+        assert 0.0 <= block.confidence <= 1.0
+        assert block.why
+        assert all(change.before != change.after for change in block.changes)
+        assert not (block.is_one_sided and block.changes)
+    for place in comparison.others:
+        found = comparison.differences[place]
+        assert found is not None
+        deltas = [block.deltas_ms[place] for block in comparison.blocks]
+        known = math.fsum(one for one in deltas if one is not None)
+        if found.delta_ms is not None:
+            assert known + found.unattributed_ms == pytest.approx(found.delta_ms, abs=1e-9)
+            assert math.fsum(one.delta_ms for one in found.reasons) == pytest.approx(known, abs=1e-9)
+        spoken = [block for reason in found.reasons for block in reason.blocks]
+        assert len(spoken) == len(set(spoken))
+        sizes = [abs(reason.delta_ms) for reason in found.reasons]
+        assert sizes == sorted(sizes, reverse=True)
+    assert sorted(comparison.ranking) == list(range(len(comparison.engines)))

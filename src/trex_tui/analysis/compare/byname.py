@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from trex_tui.analysis.compare.model import Match
 from trex_tui.analysis.compare.names import HEAVY, LIGHT
@@ -34,7 +34,7 @@ def equal_names(pairing: Pairing, *, stated_only: bool = False) -> list[tuple[in
     deferred: list[tuple[int, int]] = []
     if _count_alike(pairing):
         groups = _groups(
-            pairing, lambda layer, trait: (_raw(pairing, layer), trait.signature) if trait.generic else None
+            pairing, lambda place, trait: (_raw(pairing, place), trait.signature) if trait.generic else None
         )
         _pair(pairing, groups, deferred, 0.95, stated_only)
     unique = _groups(pairing, lambda _, trait: None if trait.generic else trait.parts.canonical)
@@ -55,11 +55,11 @@ def _fine_key(trait: Trait) -> Hashable:
     return (trait.parts.canonical, frozenset(trait.nodes), trait.signature)
 
 
-def _groups(pairing: Pairing, key: object) -> Groups:
+def _groups(pairing: Pairing, key: Callable[[tuple[int, int], Trait], Hashable]) -> Groups:
     groups: Groups = {}
     for side in (0, 1):
         for layer in pairing.open(side):
-            found = key((side, layer), pairing.trait(side, layer))  # type: ignore[operator]
+            found = key((side, layer), pairing.trait(side, layer))
             if found is not None:
                 groups.setdefault(found, ([], []))[side].append(layer)
     return groups
@@ -73,10 +73,8 @@ def _count_alike(pairing: Pairing) -> bool:
         )
         for side in (0, 1)
     ]
-    common = (
-        (names[0] & names[1]).total() if hasattr(Counter, "total") else sum((names[0] & names[1]).values())
-    )
-    least = min(sum(one.values()) for one in names)
+    common = (names[0] & names[1]).total()
+    least = min(one.total() for one in names)
     return least > 0 and common >= _LEAST_COMMON_NUMBERS * least
 
 
@@ -308,7 +306,7 @@ def names_hold(pairing: Pairing, deferred: list[tuple[int, int]]) -> bool:
     links = agreeing = 0
     for left, right in partner.items():
         after = [one for one in pairing.left.after[left] if one in partner]
-        theirs = pairing.right.after[right]
+        theirs = set(pairing.right.after[right]) if after else set()
         links += len(after)
         agreeing += sum(partner[one] in theirs for one in after)
     return links < _LEAST_LINKS or agreeing >= _LEAST_LINK_AGREEMENT * links

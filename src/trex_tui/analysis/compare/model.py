@@ -2,7 +2,8 @@
 
 Engines are known by their place in `Comparison.engines`, layers by their index in their engine, blocks by their place in
 `Comparison.blocks`. Every tuple "per engine" is as long as `engines` and in their order. One engine is the baseline; a
-delta is always "this engine minus the baseline", so a negative one is time won.
+delta is always "this engine minus the baseline", so a negative one is time won. Texts hold names as they are in the files:
+make them printable before they are shown.
 
 A time is None where it is unknown. An engine that has a profile but no layer in a block spends nothing there: its latency
 in the block is 0.0, and `Block.layers` says that it is absence. So the latencies of an engine over all blocks add up to its
@@ -135,15 +136,17 @@ class Block:
 
     @property
     def ratio(self) -> float | None:
-        """The ratio that is farthest from 1, with two engines the only one."""
-        others = [
+        """The ratio that is farthest from 1, with two engines the only one; None as for `delta_ms`."""
+        if self.delta_ms is None:
+            return None
+        moved = [
             ratio
             for ratio, delta in zip(self.ratios, self.deltas_ms, strict=True)
             if ratio is not None and delta
         ]
-        if others:
-            return max(others, key=lambda ratio: max(ratio, 1.0 / ratio) if ratio > 0 else float("inf"))
-        return 1.0 if any(ratio is not None for ratio in self.ratios) else None
+        if not moved:
+            return 1.0 if any(ratio is not None for ratio in self.ratios) else None
+        return max(moved, key=lambda ratio: max(ratio, 1.0 / ratio) if ratio > 0 else float("inf"))
 
     @property
     def is_one_sided(self) -> bool:
@@ -220,7 +223,7 @@ class Caution:
 
     Attributes:
         engine: The engine that differs from the baseline; None if it concerns all.
-        text: A sentence. Names in it are as in the files.
+        text: A sentence.
     """
 
     kind: CautionKind

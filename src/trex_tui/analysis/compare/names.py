@@ -27,11 +27,13 @@ _ROLE = re.compile(
     r"(?P<inserted>(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:node_)?(?:before|after)_))"
 )
 _COPY = re.compile(r"(?P<role>_copy_(?:input|output)|_clone_\d+| copy| (?:from|to) nvm)$")
-_TORCH = re.compile(r"\[[A-Z_]+\w*\]-\[[^\[\]]*\]-\[([^\[\]]*)\]")
+_TORCH = re.compile(r"\[[A-Z_]\w*\]-\[[^\[\]]*\]-\[([^\[\]]*)\]")
 _UNNAMED = re.compile(r"\(Unnamed Layer\* (\d+)\) \[(\w+)\](?:_output)?")
 _SEPARATORS = re.compile(r" \+ |\|\||, |\.\.\.|\+(?=/)|\x1e|\x1f")
 _WRAPPERS = re.compile(r"PWN\(|\{ForeignNode\[|\]\}")
 _OPERATOR = re.compile(r"([A-Za-z][A-Za-z]*)(?:2D|3D|1D|V\d)?(?:_+\d+)*$")
+_LAST_PART = re.compile(r"[/.]")
+_LONGEST_OPERATOR = 100
 _WEIGHT = re.compile(r"^(?P<owner>.+?)[./](?:weight|bias|kernel|gamma|beta|running_mean|running_var)$")
 _HEAVY = re.compile(
     r"(?:conv|gemm|matmul|einsum|attention|linear$|pool|softmax|normalization|norm$|resize|reduce|topk|gather|scatter|concat|"
@@ -141,7 +143,7 @@ def importance_of(node: str) -> float:
     lowered = node.lower()
     if "quantizelinear" in lowered or "_quantizer" in lowered or lowered.startswith(("onnx::", "(unnamed")):
         return CONSTANT
-    last = re.split(r"[/.]", node)[-1]
+    last = _LAST_PART.split(node[-_LONGEST_OPERATOR:])[-1]
     operator = _OPERATOR.search(last)
     word = operator[1] if operator else last
     if word.lower().startswith(("constant", "shape", "identity")):

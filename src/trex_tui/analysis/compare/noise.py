@@ -33,7 +33,7 @@ RESAMPLES = 1000
 LEVEL = 0.95
 LEAST_ROWS = 40
 """Fewer rows make no interval worth its name."""
-MOST_BLOCKS = 200
+MOST_BLOCKS = 100
 """Longer blocks than the rule asks for are safe where there are many rows, and keep the time in bounds."""
 
 LEAST_BLOCKS = 15

@@ -7,7 +7,7 @@ is judged on goes through them, so that an INT8 engine and an FP16 engine of one
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -132,18 +132,14 @@ class Traits:
         forth = sorted(range(count), key=self.order.__getitem__)
         return self._through(into, forth), self._through(out, reversed(forth))
 
-    def _through(self, near: list[list[int]], sequence: Any) -> list[tuple[int, ...]]:  # noqa: ANN401
+    def _through(self, near: list[list[int]], sequence: Iterable[int]) -> list[tuple[int, ...]]:
         seen: list[tuple[int, ...]] = [()] * len(self.of)
         for place in sequence:
             found: dict[int, None] = {}
             for other in near[place]:
-                if other == place:
-                    continue
-                for one in seen[other] if self.of[other].passive else (other,):
-                    found[one] = None
-                if len(found) > MOST_NEIGHBOURS and self.of[other].passive:
-                    break
-            seen[place] = tuple(found)
+                if other != place:
+                    found.update(dict.fromkeys(seen[other] if self.of[other].passive else (other,)))
+            seen[place] = tuple(found)[:MOST_NEIGHBOURS] if self.of[place].passive else tuple(found)
         return seen
 
 
