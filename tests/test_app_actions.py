@@ -12,6 +12,7 @@ from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.choose import Options
+from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.dialog import Dialog
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -22,6 +23,7 @@ from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
+from trex_tui.widgets.block_table import BlockTable
 from trex_tui.widgets.key_footer import KeyFooter
 from trex_tui.widgets.layer_details import LayerDetails
 from trex_tui.widgets.layer_tree import LayerTree
@@ -53,6 +55,8 @@ TOGETHER = {
     "lint": [Place.LINT, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "what a finding means": [Place.LINT, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "build": [Place.BUILD, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "compare": [Place.COMPARE, Place.BLOCKS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
+    "words of a comparison": [Place.COMPARE, Place.DETAILS, Place.MOVE, Place.ENGINE, Place.EVERYWHERE],
     "list of engines": [Place.ENGINES, Place.MOVE, Place.EVERYWHERE],
     "while reading": [Place.LOADING, Place.EVERYWHERE],
     "window": [Place.DIALOG, Place.MOVE],
@@ -70,6 +74,8 @@ OWNERS = {
     Place.MEMORY: MemoryPane,
     Place.LINT: LintPane,
     Place.BUILD: BuildPane,
+    Place.COMPARE: ComparePane,
+    Place.BLOCKS: BlockTable,
     Place.ENGINES: EnginesScreen,
     Place.LOADING: LoadingScreen,
     Place.MOVE: VirtualTable,
@@ -241,7 +247,7 @@ async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_pa
     write_set(tmp_path / "a", "a", layers, {"conv": 1.0})
     write_set(tmp_path / "b", "b", layers, {"conv": 1.0})
     async with running(tmp_path, (60, 16)) as session:
-        assert session.footer == "! notes ? help ^p find e export q quit"
+        assert session.footer == "! notes space mark = compare ? help ^p find e export q quit"
         await session.press("enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen))
         await session.press(TO_LATENCY, "slash", "c", "enter")

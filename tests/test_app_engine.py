@@ -255,7 +255,7 @@ async def test_too_small_a_terminal_says_so_and_the_keyboard_stays_where_it_was(
         for size in [(60, 16), (200, 60)]:
             await session.pilot.resize_terminal(*size)
             await session.pilot.pause()
-            assert f"{TO_LATENCY} Latency" in session.text
+            assert f"{TO_LATENCY} Lat" in session.text
             assert "This terminal" not in session.text
         assert session.app.focused is session.layers.details
 

@@ -27,6 +27,8 @@ class Place(str, Enum):
     MEMORY = "Memory"
     LINT = "Lint"
     BUILD = "Build"
+    COMPARE = "Compare"
+    BLOCKS = "Blocks of a comparison"
     ENGINES = "List of engines"
     LOADING = "While reading"
     DIALOG = "Windows"
@@ -93,11 +95,53 @@ TABS: tuple[Tab, ...] = (
     Tab("memory", "Memory", "Weights, activations, and what is live when.", (Place.MEMORY,)),
     Tab("lint", "Lint", "What is wrong, what it costs, what to do.", (Place.LINT, Place.DETAILS)),
     Tab("build", "Build", "What the builder did: passes, tactics, memory, warnings.", (Place.BUILD,)),
+    Tab(
+        "compare",
+        "Compare",
+        "Other engines beside this one, block by block.",
+        (Place.COMPARE, Place.BLOCKS, Place.DETAILS),
+    ),
 )
 """In the order of their digits."""
 
 
 ACTIONS: tuple[Action, ...] = (
+    # What is spare here stands before what is spare everywhere: who compares swaps and sums up more often than they copy.
+    Action(
+        "compare.other", "c", "choose_other", "with", "Choose the engine to compare with.", Place.COMPARE, True
+    ),
+    Action("compare.add", "A", "add_other", "add", "Add a further engine, up to four in all.", Place.COMPARE),
+    Action("compare.sort", "s", "choose_sort", "sort", "Choose what blocks are ordered by.", Place.COMPARE, True),
+    Action("compare.reverse", "S,r", "reverse", "reverse", "Turn the order round.", Place.COMPARE),
+    Action(
+        "compare.changed", "d", "only_changed", "changed", "Show only blocks that changed in more than time, or all.",
+        Place.COMPARE, True, spare=True,
+    ),
+    Action(
+        "compare.swap", "x", "swap", "swap", "Make the other engine the baseline, A; of several, choose.",
+        Place.COMPARE, True, spare=True,
+    ),
+    Action(
+        "compare.matrix", "t", "next_matrix", "totals", "Sum up by kind, by precision, by module.", Place.COMPARE, True,
+        spare=True,
+    ),
+    Action(
+        "compare.block", "v", "tell_block", "block", "Tell all about the block under the cursor, or about the whole.",
+        Place.COMPARE, True, spare=True,
+    ),
+    Action("compare.align", "a", "choose_align", "align", "Choose the evidence that may match layers.", Place.COMPARE),
+    Action(
+        "compare.pin", "m", "pin", "pin", "Pin a layer; on one of another engine, match the two by hand.", Place.COMPARE
+    ),
+    Action(
+        "compare.unpin", "M", "unpin", "unpin", "Take back the pins of the block, or else the last one.", Place.COMPARE
+    ),
+    Action("compare.per_batch", "b", "per_batch", "per sample", "Times per sample, or per inference.", Place.COMPARE),
+    Action("compare.zoom", "z", "zoom", "zoom", "Give the whole room to this pane, or take it back.", Place.COMPARE),
+    Action("blocks.expand", "l,right", "expand", "expand", "Show the layers of the block.", Place.BLOCKS),
+    Action("blocks.collapse", "h,left", "collapse", "collapse", "Hide them, or go to the block.", Place.BLOCKS),
+    Action("blocks.expand_all", "E", "expand_all", "expand all", "Show the layers of all blocks.", Place.BLOCKS),
+    Action("blocks.collapse_all", "C", "collapse_all", "collapse all", "Hide the layers of all blocks.", Place.BLOCKS),
     Action("app.help", "question_mark,f1", "help", "help", "Show the keys that work here.", Place.EVERYWHERE, True),
     Action(
         "app.palette", "ctrl+p,colon", "command_palette", "find", "Find a command, a theme or a layer by name.",
@@ -163,6 +207,14 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "engines.notes", "exclamation_mark", "notes", "notes", "Which files were of no use, and why.",
+        Place.ENGINES, True,
+    ),
+    Action(
+        "engines.mark", "space", "mark", "mark", "Mark the engine to compare it, or take the mark away.",
+        Place.ENGINES, True,
+    ),
+    Action(
+        "engines.compare", "equals_sign", "compare", "compare", "Compare the marked engines with the one marked first.",
         Place.ENGINES, True,
     ),
     Action("engines.reload", "R", "reload", "reload", "Look for engines again, and read them.", Place.ENGINES),
@@ -314,6 +366,7 @@ _KEY_NAMES = {
     "less_than_sign": "<",
     "greater_than_sign": ">",
     "minus": "-",
+    "equals_sign": "=",
     "plus": "+",
     "alt+right": "Alt-→",
     "enter": "Enter",

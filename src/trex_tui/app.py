@@ -253,8 +253,8 @@ class TrexApp(App[None]):
         self.say_once("recent", f"What was opened is not remembered: {event.problem}")
 
     def on_engine_opened(self, event: EngineOpened) -> None:
-        """Go from the list to an engine."""
-        self._show_engine(event.engine)
+        """Go from the list to an engine, compared with others if a person wants that."""
+        self._show_engine(event.engine, event.others)
 
     def read_list_again(self) -> None:
         """Look for engines once more where those on the list were found."""
@@ -279,6 +279,8 @@ class TrexApp(App[None]):
         for screen in self.screen_stack:
             if isinstance(screen, EngineScreen) and screen.engine is event.old:
                 await screen.show_engine(event.new)
+            elif isinstance(screen, EngineScreen):
+                screen.replace_other(event.old, event.new)
             elif isinstance(screen, EnginesScreen):
                 screen.replace_engine(event.old, event.new)
 
@@ -309,11 +311,13 @@ class TrexApp(App[None]):
         while len(self.screen_stack) > 1:
             self.pop_screen()
 
-    def _show_engine(self, engine: Engine) -> None:
+    def _show_engine(self, engine: Engine, others: Sequence[Engine] = ()) -> None:
         from trex_tui.screens.engine import EngineScreen
         from trex_tui.screens.engines import EnginesScreen
 
-        self.push_screen(EngineScreen(engine, is_listed=isinstance(self.screen, EnginesScreen)))
+        is_listed = isinstance(self.screen, EnginesScreen)
+        tab = "compare" if others else "overview"
+        self.push_screen(EngineScreen(engine, is_listed=is_listed, others=others, tab=tab))
 
     # Actions
 

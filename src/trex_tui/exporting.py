@@ -14,6 +14,7 @@ from trex_tui.screens.export import ExportScreen, ExportTarget
 from trex_tui.screens.services import EngineServices
 from trex_tui.services.export import (
     ExportFormat,
+    comparison_as,
     default_directory,
     file_stem,
     layers_as,
@@ -23,6 +24,7 @@ from trex_tui.text import plural, printable
 
 if TYPE_CHECKING:
     from trex_tui.app import TrexApp
+    from trex_tui.reports.diff.choice import Shown
 
 
 class Exporter:
@@ -35,18 +37,27 @@ class Exporter:
     def ask(self, text: str = "", remark: str = "") -> None:
         """Ask where to and in which format; `text` and `remark` when that has failed before."""
         forms = self._forms()
-        text = text or self._default_path(forms[0])
+        text = text or self._default_path(next(iter(forms)))
         self._app.push_screen(ExportScreen(self._what(), forms, text, remark), self._export)
 
-    def _forms(self) -> list[ExportFormat]:
+    @property
+    def _comparison(self) -> Shown | None:
+        return self._screen.pane.shown_comparison if isinstance(self._screen, EngineServices) else None
+
+    def _forms(self) -> dict[ExportFormat, str]:
+        """The formats there are for what is on screen, in words."""
         if not isinstance(self._screen, EngineServices):
-            return [ExportFormat.SVG]
-        has_text = self._screen.pane.shown_text is not None
-        return [form for form in ExportFormat if has_text or form is not ExportFormat.TEXT]
+            return {ExportFormat.SVG: ExportFormat.SVG.in_words}
+        if self._comparison is not None:
+            return {form: form.of_comparison for form in ExportFormat}
+        absent = [ExportFormat.HTML, *([ExportFormat.TEXT] if self._screen.pane.shown_text is None else [])]
+        return {form: form.in_words for form in ExportFormat if form not in absent}
 
     def _what(self) -> str:
         if not isinstance(self._screen, EngineServices):
             return "the screen"
+        if self._comparison is not None:
+            return f"the comparison, {plural(len(self._comparison.blocks), 'block')}"
         layers, _ = self._screen.exported(ExportFormat.CSV)
         marked = "marked " if self._screen.pane.marked_layers else ""
         return plural(len(layers), f"{marked}layer")
@@ -55,8 +66,11 @@ class Exporter:
         if not isinstance(self._screen, EngineServices):
             return str(default_directory([]) / f"engines.{form.value}")
         engine = self._screen.engine
-        directory = default_directory(path.parent for path in engine.source.files.values())
-        return str(directory / f"{file_stem(engine.name)}.layers.{form.value}")
+        shown = self._comparison
+        engines = (engine,) if shown is None else shown.comparison.engines
+        directory = default_directory(path.parent for one in engines for path in one.source.files.values())
+        what = "layers" if shown is None else "compared"
+        return str(directory / f"{file_stem(engine.name)}.{what}.{form.value}")
 
     def _export(self, target: ExportTarget | None) -> None:
         if target is None:
@@ -64,6 +78,10 @@ class Exporter:
         if target.form is ExportFormat.SVG or not isinstance(self._screen, EngineServices):
             # The window that asked must be gone from the picture.
             self._app.call_after_refresh(self._write_picture, target)
+            return
+        if self._comparison is not None:
+            work = partial(self._write_comparison, target, self._comparison)
+            self._app.run_worker(work, thread=True, group="export")
             return
         if target.form is ExportFormat.TEXT:
             self._write(target, self._screen.pane.shown_text or "", "the chart")
@@ -75,6 +93,11 @@ class Exporter:
     def _write_picture(self, target: ExportTarget) -> None:
         picture = self._app.export_screenshot(title=self._app.title)
         self._write(target, picture, "the screen")
+
+    def _write_comparison(self, target: ExportTarget, shown: Shown) -> None:
+        """In a thread, as below."""
+        text = comparison_as(target.form, shown)
+        self._app.call_from_thread(self._write, target, text, plural(len(shown.blocks), "block"))
 
     def _write_layers(
         self, target: ExportTarget, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]

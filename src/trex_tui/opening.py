@@ -163,10 +163,12 @@ def read_again(request: Request, old: Engine, post: Post) -> None:
     """Read the files of an engine once more."""
     from trex_tui.artifacts import scan
     from trex_tui.loading import load
-    from trex_tui.services.reload import same_set
+    from trex_tui.services.reload import places_of, same_set
 
     try:
-        post(Reloaded(request, old, load(same_set(scan(request.paths), old), request.options)))
+        post(
+            Reloaded(request, old, load(same_set(scan(places_of(old, request.paths)), old), request.options))
+        )
     except TrexError as error:
         post(ReloadFailed(request, error))
 

@@ -44,7 +44,7 @@ class Line:
     """A line, not yet made safe for a terminal.
 
     Attributes:
-        style: `heading`, `section`, `plain`, or `muted`.
+        style: `heading`, `section`, `plain`, `muted`, or `warning`.
         label: What stands before the text.
         indent: Cells before all.
         target: Index of the layer that the line leads to; None for most.

@@ -254,11 +254,11 @@ class BuildPane(EnginePane):
             return
         self._tell()
         row, told = event.item, self._told
-        if self.view is View.LAYERS and self.tuned is None and self.display and row is not None:
-            if row is not told[0] and row.layers:
-                layer = self.engine.layers[row.layers[0]]
-                self._told = row, layer
-                self.post_message(LayerChosen(layer))
+        is_list = self.view is View.LAYERS and self.tuned is None and self.display
+        if is_list and row is not None and row is not told[0] and row.layers:
+            layer = self.engine.layers[row.layers[0]]
+            self._told = row, layer
+            self.post_message(LayerChosen(layer))
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[Any]) -> None:

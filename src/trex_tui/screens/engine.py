@@ -17,6 +17,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.screens.building import BuildingScreen
+from trex_tui.screens.comparing import ComparingPane, OtherOpened
 from trex_tui.screens.frame import TooSmall
 from trex_tui.screens.notes import NotesScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
@@ -36,7 +37,10 @@ class EngineScreen(BuildingScreen):
 
     Args:
         engine: What is shown.
-        is_listed: Whether there is a list of engines to go back to.
+        is_listed: Whether there is a list of engines, or an engine, to go back to.
+        others: Engines to compare it with.
+        layer: The first current layer; the slowest without one.
+        tab: The first screen.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.ENGINE)
@@ -45,10 +49,19 @@ class EngineScreen(BuildingScreen):
     current_layer: reactive[Layer | None] = reactive(None, repaint=False)
     filter_text: reactive[str] = reactive("", repaint=False)
 
-    def __init__(self, engine: Engine, *, is_listed: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        is_listed: bool = False,
+        others: Sequence[Engine] = (),
+        layer: Layer | None = None,
+        tab: str = TABS[0].id,
+    ) -> None:
         super().__init__()
         self.engine = engine
         self.is_listed = is_listed
+        self._others, self._first_layer, self._first_tab = others, layer, tab
         self._matching: Sequence[Layer] = engine.layers
         self._refused: FilterError | None = None
         """Why what was typed last is not the filter."""
@@ -72,8 +85,9 @@ class EngineScreen(BuildingScreen):
         """Start where the time goes, on the slowest layer."""
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
-        self.current_layer = slowest or next(iter(self.engine.layers), None)
-        self._show(TABS[0].id)
+        self.current_layer = self._first_layer or slowest or next(iter(self.engine.layers), None)
+        self.query_one(ComparingPane).compare_with(self._others)
+        self._show(self._first_tab)
         self.call_after_refresh(self.run_worker, partial(warm, self.engine), thread=True, group="warm")
         self.call_after_refresh(self.start_lint)
 
@@ -252,6 +266,29 @@ class EngineScreen(BuildingScreen):
         self.pane.show_layer(self.current_layer)
         layer = self.pane.cursor_layer
         self._stand_in = None if layer is self.current_layer else layer
+
+    @on(OtherOpened)
+    def _other_opened(self, event: OtherOpened) -> None:
+        """Show a layer of an engine that this one is compared with: on the screen below if it is that engine's."""
+        event.stop()
+        below = self.app.screen_stack[-2]
+        if isinstance(below, EngineScreen) and below.engine is event.engine:
+            self.app.pop_screen()
+            below.go_to(event.layer)
+            return
+        screen = EngineScreen(
+            event.engine, is_listed=True, others=event.others, layer=event.layer, tab="layers"
+        )
+        self.app.push_screen(screen)
+
+    def replace_other(self, old: Engine, new: Engine) -> None:
+        """Another engine was read again, on a screen of its own."""
+        self.query_one(ComparingPane).replace_other(old, new)
+
+    def on_screen_resume(self) -> None:
+        """Somebody looks again."""
+        if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
+            self.query_one(ComparingPane).start_if_due()
 
     def action_notes(self) -> None:
         """Show what was wrong with the files."""

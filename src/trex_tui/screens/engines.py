@@ -20,6 +20,7 @@ from trex_tui.errors import ArtifactError
 from trex_tui.screens.frame import MainScreen, TooSmall
 from trex_tui.screens.notes import diagnostic_lines
 from trex_tui.screens.text import TextScreen
+from trex_tui.services.compared import MOST_OTHERS
 from trex_tui.text import format_bytes, format_ms, plural, printable
 from trex_tui.theme import precision_style
 from trex_tui.widgets.bindings import bindings_in
@@ -62,9 +63,10 @@ class EngineRow:
 
 @dataclass
 class EngineOpened(Message):
-    """A person chose an engine."""
+    """A person chose an engine, or several to compare with it."""
 
     engine: Engine
+    others: tuple[Engine, ...] = ()
 
 
 class EnginesScreen(MainScreen):
@@ -89,6 +91,8 @@ class EnginesScreen(MainScreen):
         self._current = current
         self._discovery = discovery
         self._rows = [EngineRow(source) for source in discovery.sets]
+        self._marked: list[str] = []
+        """Names of the marked engines, in the order of marking: the first is the baseline."""
         self.table: VirtualTable[EngineRow] = VirtualTable(_columns(), id="engines")
 
     def compose(self) -> ComposeResult:
@@ -106,6 +110,11 @@ class EnginesScreen(MainScreen):
             if row.source.name == self._current:
                 self.table.move_to(row)
         self.table.focus()
+
+    @property
+    def rows(self) -> list[EngineRow]:
+        """The engines, as far as they are read."""
+        return self._rows
 
     @property
     def current_name(self) -> str:
@@ -135,6 +144,8 @@ class EnginesScreen(MainScreen):
             words += f", {read} read"
         if self._discovery.diagnostics:
             words += f" · {plural(len(self._discovery.diagnostics), 'file')} of no use here"
+        if self._marked:
+            words += f" · {len(self._marked)} marked, A is {self._marked[0]}"
         self.query_one("#engines-title", SummaryLine).text = words
         self._say_row()
 
@@ -148,6 +159,36 @@ class EnginesScreen(MainScreen):
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
         lines = diagnostic_lines([*errors, *self._discovery.diagnostics])
         self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("Every file was of use."))]))
+
+    def action_mark(self) -> None:
+        """Mark the engine under the cursor, or take the mark away, and go to the next."""
+        row = self.table.cursor_item
+        if row is None:
+            return
+        if row.source.name in self._marked:
+            self._marked.remove(row.source.name)
+        else:
+            self._marked.append(row.source.name)
+        self.table.marked = frozenset(self._marked)
+        self._show()
+        self.table.action_cursor_down()
+
+    def action_compare(self) -> None:
+        """Compare the marked engines; the one marked first is the baseline."""
+        found = {row.source.name: row for row in self._rows}
+        rows = [found[name] for name in self._marked if name in found]
+        lacking = [row.source.name for row in rows if row.engine is None]
+        if len(rows) < 2:
+            words = "Mark two engines or more with Space; the first is what the others are compared with."
+        elif len(rows) > MOST_OTHERS + 1:
+            words = f"{len(rows)} engines are marked; {MOST_OTHERS + 1} are compared at most."
+        elif lacking:
+            words = f"{printable(lacking[0])} is not read, or cannot be."
+        else:
+            first, *others = (row.engine for row in rows if row.engine is not None)
+            self.post_message(EngineOpened(first, tuple(others)))
+            return
+        self.notify(words, markup=False)
 
     @on(RowSelected)
     def _selected(self, event: RowSelected[EngineRow]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,23 +28,25 @@ class ExportScreen(PromptScreen[ExportTarget]):
 
     Args:
         what: What is exported: `9 layers`.
-        forms: The formats there are.
+        forms: The formats there are, each in words.
         text: The path to begin with.
         remark: What went wrong before.
     """
 
     hint = "↑ ↓ format · Enter exports · Esc closes"
 
-    def __init__(self, what: str, forms: Sequence[ExportFormat], text: str, remark: str = "") -> None:
+    def __init__(self, what: str, forms: Mapping[ExportFormat, str], text: str, remark: str = "") -> None:
         super().__init__(text, remark)
         self.title_text = f"Export {what}"
+        self._texts = list(forms.values())
         self._forms = list(forms)
-        self._form = format_of(text) or self._forms[0]
+        form = format_of(text)
+        self._form = form if form in self._forms else self._forms[0]
 
     def on_mount(self) -> None:
         """Offer the formats."""
         super().on_mount()
-        self.offer([form.in_words for form in self._forms], self._forms.index(self._form))
+        self.offer(self._texts, self._forms.index(self._form))
         self.line.cursor_position = len(self.line.value)
 
     def chosen(self, place: int) -> None:

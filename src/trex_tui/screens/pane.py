@@ -17,6 +17,7 @@ from trex_tui.engine.model import Layer
 if TYPE_CHECKING:
     from trex_tui.analysis.build_layers import BuildFacts
     from trex_tui.lint.result import LintResult
+    from trex_tui.reports.diff.choice import Shown
 
 
 @dataclass
@@ -95,6 +96,16 @@ class EnginePane(Container):
     @property
     def shown_text(self) -> str | None:
         """What is drawn here, for a file of text; None where an export is of layers only."""
+        return None
+
+    @property
+    def shown_comparison(self) -> Shown | None:
+        """The comparison that an export is of; None where it is of layers."""
+        return None
+
+    @property
+    def copied(self) -> tuple[Engine, list[Layer]] | None:
+        """Layers of another engine that copying is about; None where it is about this one's."""
         return None
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
@@ -19,5 +20,6 @@ PANES: dict[str, type[EnginePane]] = {
     "memory": MemoryPane,
     "lint": LintPane,
     "build": BuildPane,
+    "compare": ComparePane,
 }
 """By the identifier of `actions.TABS`."""

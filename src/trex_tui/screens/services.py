@@ -49,23 +49,25 @@ class EngineServices(MainScreen):
     def _trex_app(self) -> TrexApp:
         return cast("TrexApp", self.app)
 
-    def _chosen_layers(self) -> list[Layer]:
-        """The marked layers; the one under the cursor where none is, or the current one."""
+    def _chosen_layers(self) -> tuple[Engine, list[Layer]]:
+        """The marked layers; the one under the cursor where none is, or the current one; and their engine."""
+        if self.pane.copied is not None:
+            return self.pane.copied
         current = self.pane.cursor_layer or self.current_layer
-        return self.pane.marked_layers or ([current] if current is not None else [])
+        return self.engine, self.pane.marked_layers or ([current] if current is not None else [])
 
     # Copy
 
     def action_copy_name(self) -> None:
         """Copy the name of the current layer, or the names of the marked ones."""
-        layers = self._chosen_layers()
+        _, layers = self._chosen_layers()
         what = plural(len(layers), "name")
         self._copy("\n".join(layer.name for layer in layers), layers, what, "name of ")
 
     def action_copy_json(self) -> None:
         """Copy the current layer, or the marked ones, as `layers --format json` prints them."""
-        layers = self._chosen_layers()
-        document = layers_document(self.engine, layers, ALL_COLUMNS)["layers"]
+        engine, layers = self._chosen_layers()
+        document = layers_document(engine, layers, ALL_COLUMNS)["layers"]
         text = json.dumps(document[0] if len(layers) == 1 else document, indent=2)
         self._copy(text, layers, f"{plural(len(layers), 'layer')} as JSON", "JSON of ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
@@ -17,6 +19,9 @@ from trex_tui.errors import TrexError
 from trex_tui.reports.layers import layers_csv, layers_document, layers_markdown
 from trex_tui.services.completion import typed_path
 from trex_tui.services.places import reason, write_atomically
+
+if TYPE_CHECKING:
+    from trex_tui.reports.diff.choice import Shown
 
 _MOST_NAME = 80
 
@@ -29,6 +34,7 @@ class ExportFormat(str, Enum):
     MARKDOWN = "md"
     SVG = "svg"
     TEXT = "txt"
+    HTML = "html"
 
     @property
     def in_words(self) -> str:
@@ -39,7 +45,18 @@ class ExportFormat(str, Enum):
             ExportFormat.MARKDOWN: "Markdown, a table",
             ExportFormat.SVG: "SVG, a picture of the screen",
             ExportFormat.TEXT: "text, the chart as it is drawn",
+            ExportFormat.HTML: "HTML, one file",
         }[self]
+
+    @property
+    def of_comparison(self) -> str:
+        """What a person chooses where it is a comparison."""
+        return {
+            ExportFormat.JSON: "JSON, as `diff --format json`",
+            ExportFormat.MARKDOWN: "Markdown, for a comment on a pull request",
+            ExportFormat.TEXT: "text, as `diff` prints it",
+            ExportFormat.HTML: "HTML, one file to send around",
+        }.get(self, self.in_words)
 
 
 def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
@@ -50,6 +67,38 @@ def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], colum
         return layers_csv(engine, layers, columns)
     if form is ExportFormat.MARKDOWN:
         return layers_markdown(engine, layers, columns)
+    raise ValueError(f"{form} is no text")
+
+
+def comparison_as(form: ExportFormat, shown: Shown) -> str:
+    """A comparison in a text format, as `diff` prints it."""
+    if form is ExportFormat.JSON:
+        from trex_tui.reports.diff.document import diff_document
+
+        return json.dumps(diff_document(shown), indent=2, allow_nan=False) + "\n"
+    if form is ExportFormat.CSV:
+        from trex_tui.reports.diff.document import diff_csv
+
+        return diff_csv(shown)
+    if form is ExportFormat.MARKDOWN:
+        from trex_tui.reports.diff.markdown import diff_markdown
+
+        return diff_markdown(shown)
+    if form is ExportFormat.HTML:
+        from trex_tui.reports.diff.page import diff_page
+
+        return diff_page(shown)
+    if form is ExportFormat.TEXT:
+        from rich.console import Console
+
+        from trex_tui.reports.diff.text import print_diff
+
+        console = Console(
+            file=io.StringIO(), width=1_000_000, color_system=None, markup=False, highlight=False
+        )
+        with console.capture() as captured:
+            print_diff(shown, console)
+        return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     raise ValueError(f"{form} is no text")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,22 @@ def same_set(found: Discovery, engine: Engine) -> ArtifactSet:
     if not shared:
         raise ArtifactError(engine.source.directory, f"the files of {engine.name} are gone")
     return max(shared, key=lambda one: len(old & set(one.files.values())))
+
+
+def places_of(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
+    """Where to look for an engine's files again: where it was found, if it lies there, else where they are.
+
+    Args:
+        paths: What was opened. An engine that it is compared with may lie elsewhere.
+    """
+    directory = os.path.realpath(engine.source.directory)
+    files = list(engine.source.files.values())
+    known = {directory, *map(os.path.realpath, files)}
+    for path in map(os.path.realpath, paths):
+        if path in known or directory.startswith(path.rstrip(os.sep) + os.sep):
+            return list(paths)
+    there = [str(path) for path in files if path.exists()]
+    return there or [str(engine.source.directory)]
 
 
 def layer_keys(layers: Sequence[Layer]) -> list[tuple[str, int]]:

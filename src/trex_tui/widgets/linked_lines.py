@@ -22,7 +22,13 @@ from trex_tui.widgets.line_view import LineView
 from trex_tui.widgets.wrapped_lines import TextLine
 
 LONGEST_LABEL = 24
-_STYLES = {"heading": "bold", "section": "$primary", "plain": "", "muted": "$muted"}
+_STYLES = {
+    "heading": "bold",
+    "section": "$primary",
+    "plain": "",
+    "muted": "$muted",
+    "warning": "bold $warning",
+}
 _LINK, _CHOSEN_LINK = "$secondary", "reverse"
 
 
@@ -134,5 +140,6 @@ def _text_line(line: Line, width: int, *, is_chosen: bool) -> TextLine:
     if line.target is not None:
         style = _CHOSEN_LINK if is_chosen else _LINK
     label = f"{printable(line.label):<{width}}  " if line.label else ""
-    content = Content.assemble(" " * line.indent, (label, "$muted"), (text, style))
+    label_style = style if line.style == "warning" else "$muted"
+    content = Content.assemble(" " * line.indent, (label, label_style), (text, style))
     return TextLine(content, line.indent + (width + 2 if label else 2 if line.indent else 0))

@@ -14,6 +14,10 @@ from textual.widget import Widget
 
 from trex_tui.text import printable, shorten_middle
 
+LEAST_REMARK = 12
+"""Cells that a remark gets before the tabs are drawn with fewer words."""
+SHORT_TITLE = 4
+
 
 @dataclass
 class TabChosen(Message):

@@ -35,6 +35,7 @@ class Column(Generic[Row]):
             `bold $text-warning`, or a Rich style. The cursor's colours win over it.
         bar: A fraction, 0 to 1, drawn as a bar to the right of the text.
         bar_width: Cells for the bar.
+        keeps_head: Of a text that is cut only the beginning stays: words in the order of their weight, not a name.
         descending: Direction of the first sort; without it, right-aligned columns start with the largest.
         description: One sentence on what the column means, shown when the mouse rests on the title.
     """
@@ -52,6 +53,7 @@ class Column(Generic[Row]):
     style: Callable[[Row], str | Style | None] | None = None
     bar: Callable[[Row], float | None] | None = None
     bar_width: int = 8
+    keeps_head: bool = False
     descending: bool | None = None
     description: str = ""
 

@@ -115,7 +115,8 @@ def _cell(
             style = looks.missing
     if place.text_width:
         right = column.align == "right"
-        yield fit(text, place.text_width, right=right, middle=column.flex or not right), style
+        middle = (column.flex or not right) and not column.keeps_head
+        yield fit(text, place.text_width, right=right, middle=middle), style
     if place.bar_width and column.bar is not None:
         if place.text_width:
             yield " ", base

@@ -16,7 +16,7 @@ from textual.style import Style as ThemeStyle
 
 from trex_tui.widgets.scroll import LineScroll
 from trex_tui.widgets.table_layout import PlacedColumn, place_columns
-from trex_tui.widgets.table_model import Column, Row, TableModel
+from trex_tui.widgets.table_model import Column, Row, SortKey, TableModel
 from trex_tui.widgets.table_paint import Looks, empty_strip, header_strip, row_strip
 
 HEADER_HEIGHT = 1
@@ -137,6 +137,11 @@ class TableView(LineScroll, Generic[Row]):
         return [self._model.rows[index] for index in self._model.shown]
 
     @property
+    def title_keys(self) -> Sequence[SortKey]:
+        """The columns whose titles have an arrow."""
+        return self._model.sort_keys
+
+    @property
     def page_height(self) -> int:
         """How many rows fit under the header."""
         return max(1, self.scrollable_content_region.height - HEADER_HEIGHT)
@@ -151,7 +156,7 @@ class TableView(LineScroll, Generic[Row]):
         placed = self._place()
         looks = self._current_looks()
         if y < HEADER_HEIGHT:
-            return header_strip(placed, width, looks, self._model.sort_keys, self.current_column)
+            return header_strip(placed, width, looks, self.title_keys, self.current_column)
         position = self.scroll_offset.y + y - HEADER_HEIGHT
         if position < len(self._model.shown):
             return self._row(position, placed, width, looks)

@@ -1,0 +1,395 @@
+"""The blocks of a comparison as rows of the table, each with the layers of every engine below it.
+
+Rows are ordered by block, so that layers stay below theirs: what a title or a choice sorts by is an `Order`, not the table's
+own sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual.binding import BindingType
+
+from trex_tui.actions import Place
+from trex_tui.analysis.compare.model import Block, Comparison, Match
+from trex_tui.engine.model import Layer
+from trex_tui.reports.comparison import (
+    block_name,
+    formats_words,
+    is_changed,
+    layer_ms,
+    ratio_words,
+    shaped_ms,
+)
+from trex_tui.reports.diff.choice import change_words
+from trex_tui.reports.diff.sections import letter
+from trex_tui.text import MISSING, format_ms
+from trex_tui.theme import precision_style
+from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.table import SortKey, VirtualTable
+from trex_tui.widgets.table_model import Column
+
+SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
+"""What blocks are ordered by: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
+RATIO = "ratio:"
+LEAST_NUMBER = 6
+
+
+class Order(NamedTuple):
+    """What blocks are ordered by, and in which direction. What is unknown comes last in both."""
+
+    by: str = SIZE
+    descending: bool = True
+
+
+class BlockRow(NamedTuple):
+    """A line: a block, or a layer in it.
+
+    Attributes:
+        place: Place of the layer's engine; None for the block itself.
+    """
+
+    block: Block
+    place: int | None = None
+    layer: Layer | None = None
+    is_expanded: bool = False
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Identifies the row as long as the comparison stays."""
+        if self.place is None or self.layer is None:
+            return self.block.index, -1, -1
+        return self.block.index, self.place, self.layer.index
+
+
+def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
+    """The blocks in an order; those that tie stay in the order of execution."""
+    if order.by == ORDER:
+        return sorted(blocks, key=lambda block: block.index, reverse=order.descending)
+    value = _value_of(order.by)
+    valued = [(value(block), block) for block in sorted(blocks, key=lambda block: block.index)]
+    known = [(number, block) for number, block in valued if number is not None]
+    known.sort(key=lambda one: one[0], reverse=order.descending)
+    return [block for _, block in known] + [block for number, block in valued if number is None]
+
+
+def _value_of(by: str) -> Callable[[Block], float | None]:
+    if by == SIZE:
+        return lambda block: None if block.delta_ms is None else abs(block.delta_ms)
+    name, _, place = by.partition(":")
+    at = int(place)
+    return (lambda block: block.latency_ms[at]) if name + ":" == TIME else (lambda block: block.deltas_ms[at])
+
+
+def orders(comparison: Comparison) -> dict[str, str]:
+    """What blocks can be ordered by, in words."""
+    others = comparison.others
+    single = len(others) == 1
+    return {
+        SIZE: "|Δ| ms: where the difference is",
+        **{
+            f"{DELTA}{place}": f"Δ ms{'' if single else f' of {letter(place)}'}: slower first, faster last"
+            for place in others
+        },
+        **{f"{TIME}{place}": f"{letter(place)} ms" for place in range(len(comparison.engines))},
+        ORDER: "execution order",
+    }
+
+
+class BlockTable(VirtualTable[BlockRow]):
+    """Blocks, some of them with their layers. The parent sets what is shown; messages are the table's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.BLOCKS)
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
+        self.comparison: Comparison | None = None
+        self.order = Order()
+        self.expanded: set[int] = set()
+        """Places of the blocks whose layers are shown."""
+        self._widths = LEAST_NUMBER, LEAST_NUMBER
+        """Cells for a time and for a delta."""
+        self.all_blocks: Sequence[Block] = ()
+        """The blocks of the comparison in their order, shown or not."""
+        self._blocks: Sequence[Block] = ()
+        super().__init__((), id=id)
+
+    @property
+    def shown_blocks(self) -> Sequence[Block]:
+        """The blocks on display, in their order."""
+        return self._blocks
+
+    def show(self, comparison: Comparison) -> None:
+        """Show another comparison; nothing of it until `show_blocks`."""
+        self.comparison = comparison
+        self._widths = _widths(comparison)
+        self.expanded = set()
+        if self.order.by not in orders(comparison):
+            self.order = Order()
+        self.all_blocks, self._blocks = ordered(comparison.blocks, self.order), ()
+        self.set_rows(())
+        self.set_columns(self._columns(comparison))
+
+    def show_blocks(self, blocks: Sequence[Block]) -> None:
+        """Show these blocks only: some of `all_blocks`, in that order."""
+        self._blocks = blocks
+        self.rebuild()
+
+    def rebuild(self) -> None:
+        """Make the rows anew; the cursor stays where it is."""
+        rows: list[BlockRow] = []
+        engines = self.comparison.engines if self.comparison else ()
+        for block in self._blocks:
+            if block.index not in self.expanded:
+                rows.append(BlockRow(block))
+                continue
+            rows.append(BlockRow(block, is_expanded=True))
+            rows += [
+                BlockRow(block, place, engines[place].layers[index])
+                for place, indices in enumerate(block.layers)
+                for index in indices
+            ]
+        self.set_rows(rows, keep=lambda row: row.key)
+
+    def go_to(self, block: Block, place: int | None = None, layer: int | None = None) -> bool:
+        """Put the cursor on a block, or on a layer in it if that is shown; False if the block is not."""
+        wanted = [(block.index, -1, -1)]
+        if place is not None and layer is not None:
+            wanted.insert(0, (block.index, place, layer))
+        for key in wanted:
+            index = self._model.index_of_key(key)
+            if index is not None:
+                return self.move_to(self._model.rows[index])
+        return False
+
+    # Order
+
+    def set_order(self, order: Order) -> None:
+        """Order the blocks; the cursor stays on its row."""
+        shown = {block.index for block in self._blocks}
+        self.order = order
+        self.all_blocks = ordered(self.all_blocks, order)
+        self._blocks = [block for block in self.all_blocks if block.index in shown]
+        if self.comparison is not None:
+            self.set_columns(self._columns(self.comparison))
+        self.rebuild()
+
+    def order_by(self, by: str) -> None:
+        """Order by something, the largest first; by the same again, the other way round."""
+        if by == self.order.by:
+            self.reverse_sort()
+        else:
+            self.set_order(Order(by, by != ORDER))
+
+    def reverse_sort(self) -> None:
+        """Turn the order round."""
+        self.set_order(Order(self.order.by, not self.order.descending))
+
+    def cycle_sort(self, column_key: str) -> None:
+        """A click on a title: times and differences order by themselves, anything else by execution."""
+        if column_key.startswith((DELTA, RATIO)):
+            by = DELTA + column_key.partition(":")[2]
+            self.order_by(SIZE if self.order.by not in (SIZE, by) else by)
+        elif column_key.startswith(TIME):
+            self.order_by(column_key)
+        else:
+            self.order_by(ORDER)
+
+    @property
+    def title_keys(self) -> tuple[SortKey, ...]:
+        """Which title has the arrow."""
+        by = self.order.by
+        if by == SIZE and self.comparison is not None:
+            by = f"{DELTA}{self.comparison.others[0]}"
+        return (SortKey("name" if by == ORDER else by, self.order.descending),)
+
+    # Columns
+
+    def _columns(self, comparison: Comparison) -> list[Column[BlockRow]]:
+        places, others = range(len(comparison.engines)), comparison.others
+        width, delta_width = self._widths
+        return [
+            Column(
+                "name", "Block", self._name_words, flex=True, width=16, style=_name_style, descending=False
+            ),
+            Column(
+                "layers",
+                "Layers",
+                lambda row: row.block.shape,
+                text=lambda row: "" if row.layer else row.block.shape,
+                width=max(6, 2 * len(places) - 1),
+                priority=5,
+                description="How many layers of each engine are in the block.",
+            ),
+            Column(
+                "match",
+                "Match",
+                _match,
+                width=9,
+                priority=4,
+                style=_match_style,
+                description="The weakest evidence that holds the block together; of a layer, what it computes in.",
+            ),
+            *(self._time_column(place, width) for place in places),
+            *(self._delta_column(place, delta_width, rank) for rank, place in enumerate(others)),
+            *(self._ratio_column(place, rank) for rank, place in enumerate(others)),
+            Column(
+                "changed",
+                "Changed",
+                self._changed,
+                flex=True,
+                keeps_head=True,
+                width=12,
+                priority=1 if len(others) == 1 else 2,
+                style=lambda row: "$muted" if row.layer else "",
+                description="What differs from the baseline; of a layer, its kernel, and types and layouts of its tensors.",
+            ),
+        ]
+
+    def _time_column(self, place: int, width: int) -> Column[BlockRow]:
+        def value(row: BlockRow) -> float | None:
+            if row.layer is None:
+                return row.block.latency_ms[place] if row.block.layers[place] else None
+            assert self.comparison is not None
+            return layer_ms(self.comparison, place, row.layer) if row.place == place else None
+
+        return Column(
+            f"{TIME}{place}",
+            f"{letter(place)} ms",
+            value,
+            text=lambda row: "" if row.layer and row.place != place else format_ms(value(row)),
+            align="right",
+            width=width,
+            description=f"Latency of the block in engine {letter(place)}; – where it has no layer in it.",
+        )
+
+    def _delta_column(self, place: int, width: int, rank: int) -> Column[BlockRow]:
+        assert self.comparison is not None
+        name = "Δ" if len(self.comparison.others) == 1 else f"Δ{letter(place)}"
+        sign = f"|{name}|" if self.order.by == SIZE else name
+        return Column(
+            f"{DELTA}{place}",
+            f"{sign} ms",
+            lambda row: row.block.deltas_ms[place],
+            text=lambda row: "" if row.layer else shaped_ms(row.block.deltas_ms[place]),
+            align="right",
+            width=width,
+            priority=2 * rank,
+            style=lambda row: _delta_style(row, place),
+            description="Latency minus the baseline's: ▲ slower, ▼ faster.",
+        )
+
+    def _ratio_column(self, place: int, rank: int) -> Column[BlockRow]:
+        assert self.comparison is not None
+        return Column(
+            f"{RATIO}{place}",
+            "Δ %" if len(self.comparison.others) == 1 else f"Δ{letter(place)} %",
+            lambda row: row.block.ratios[place],
+            text=lambda row: "" if row.layer else ratio_words(row.block.ratios[place]),
+            align="right",
+            width=8,
+            priority=(2 if len(self.comparison.others) == 1 else 6) + rank,
+            style=lambda row: _delta_style(row, place),
+            description="The same in percent of the baseline's.",
+        )
+
+    def _name_words(self, row: BlockRow) -> str:
+        if row.layer is not None and row.place is not None:
+            return f"   {letter(row.place)} {row.layer.name}"
+        assert self.comparison is not None
+        return f"{'▾' if row.is_expanded else '▸'} {block_name(self.comparison, row.block)}"
+
+    def _changed(self, row: BlockRow) -> str:
+        if row.layer is None:
+            return changed_words(row.block, self.comparison)
+        return " · ".join(part for part in (formats_words(row.layer), row.layer.tactic or "") if part)
+
+    # Actions
+
+    def action_select(self) -> None:
+        """Expand or collapse a block; a layer is for the parent."""
+        row = self.cursor_item
+        if row is not None and row.layer is None:
+            self._toggle(row.block)
+        else:
+            super().action_select()
+
+    def action_expand(self) -> None:
+        """Expand a block; step into one that is expanded."""
+        row = self.cursor_item
+        if row is None or row.layer is not None:
+            return
+        if row.is_expanded:
+            self.cursor_row += 1
+        else:
+            self._toggle(row.block)
+
+    def action_collapse(self) -> None:
+        """Collapse a block; from a layer, go to its block."""
+        row = self.cursor_item
+        if row is None:
+            return
+        if row.is_expanded:
+            self._toggle(row.block)
+        elif row.layer is not None:
+            self.go_to(row.block)
+
+    def _toggle(self, block: Block) -> None:
+        self.expanded ^= {block.index}
+        self.rebuild()
+
+    def action_expand_all(self) -> None:
+        """Expand every block that is shown."""
+        self.expanded |= {block.index for block in self._blocks}
+        self.rebuild()
+
+    def action_collapse_all(self) -> None:
+        """Collapse every block; the cursor goes to the block it was in."""
+        row = self.cursor_item
+        self.expanded = set()
+        self.rebuild()
+        if row is not None:
+            self.go_to(row.block)
+
+
+def _widths(comparison: Comparison) -> tuple[int, int]:
+    times = [time for block in comparison.blocks for time in block.latency_ms if time is not None]
+    deltas = [abs(delta) for block in comparison.blocks for delta in block.deltas_ms if delta is not None]
+    sign = len(shaped_ms(1.0)) - len(format_ms(1.0))
+    return (
+        max(LEAST_NUMBER, len(format_ms(max(times, default=0.0)))),
+        max(len("▼ |Δ| ms"), sign + len(format_ms(max(deltas, default=0.0)))),
+    )
+
+
+def changed_words(block: Block, comparison: Comparison | None) -> str:
+    """What differs, or which engine alone has the block, in few words: of precisions only which they are."""
+    if block.is_one_sided:
+        return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
+    absent = [f"not in {letter(place)}" for place, layers in enumerate(block.layers) if not layers]
+    words = change_words(comparison, block) if comparison is not None else ""
+    words = words.removeprefix("precision ").replace(", precision ", ", ")
+    return ", ".join([*absent, *([words] if words else [])])
+
+
+def _match(row: BlockRow) -> str:
+    if row.layer is not None:
+        return row.layer.precision.value if row.layer.precision else MISSING
+    return row.block.match.value
+
+
+def _match_style(row: BlockRow) -> str:
+    if row.layer is not None:
+        return precision_style(row.layer.precision)
+    return "bold $warning" if row.block.match is Match.MANUAL else "$muted"
+
+
+def _name_style(row: BlockRow) -> str:
+    return "$muted" if row.layer is not None or not is_changed(row.block) else ""
+
+
+def _delta_style(row: BlockRow, place: int) -> str:
+    delta = row.block.deltas_ms[place]
+    if row.layer is not None or not delta:
+        return "$muted"
+    return "$error" if delta > 0 else "$success"

@@ -1,0 +1,630 @@
+"""The Compare screen: choosing engines, the blocks, sums that add up, the way to layers of every engine, pins."""
+
+from __future__ import annotations
+
+import json
+from math import fsum
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from comparing import (
+    BARE,
+    FP16,
+    INT8,
+    TO_FIND,
+    comparing,
+    cursor_row,
+    four_engines,
+    layer_rows,
+    names,
+    pane_of,
+    stand_on,
+    two_engines,
+    until_compared,
+    write_fp16,
+    write_int8,
+)
+from helpers import ARTIFACTS
+from test_app_actions import TOGETHER, check_bindings
+from test_app_list import HOSTILE, check_harmless
+from trex_tui.actions import Place
+from trex_tui.analysis.compare import Align, Match
+from trex_tui.reports.comparison import Matrix
+from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.open import OpenScreen
+from trex_tui.widgets.block_table import ORDER, SIZE, Order
+from tui import DIGITS, LARGE, SMALL, TO_LAYERS, check_golden, named_engine, running, small_engine
+
+TO_COMPARE = DIGITS["compare"]
+SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]
+
+
+@pytest.fixture(autouse=True)
+def _short_paths(tmp_path, monkeypatch):
+    """Paths on screen are relative."""
+    monkeypatch.chdir(tmp_path)
+
+
+def told(session) -> str:
+    """Every notification."""
+    return "\n".join(one.message for one in session.app._notifications)
+
+
+def check_sums(pane) -> None:
+    """Over all blocks each engine's latency is its sum, and the deltas are the difference."""
+    comparison = pane.comparison
+    assert sorted(block.index for block in pane.table.shown_blocks) == list(range(len(comparison.blocks)))
+    for place, side in enumerate(comparison.sides):
+        shown = fsum(block.latency_ms[place] or 0.0 for block in pane.table.shown_blocks)
+        assert shown == pytest.approx(side.latency_sum_ms)
+    for place in comparison.others:
+        shown = fsum(block.deltas_ms[place] or 0.0 for block in pane.table.shown_blocks)
+        assert shown == pytest.approx(comparison.differences[place].delta_ms)
+
+
+# What is on screen
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_goldens(size):
+    async with comparing(two_engines(Path("nets")), size) as (session, pane):
+        await stand_on(session, pane, 0, "/stem/conv/Conv + /stem/relu/Relu")
+        check_golden(session.app, f"compare_{size[0]}x{size[1]}")
+        check_sums(pane)
+
+
+async def test_golden_of_four_engines():
+    async with comparing(four_engines(Path("nets")), LARGE, (1, 2, 3, 0)) as (session, pane):
+        assert [engine.name for engine in pane.engines] == [FP16, INT8, "other", BARE]
+        check_golden(session.app, "compare_four_160x45")
+        assert "no profile" in session.text
+
+
+async def test_nothing_chosen_is_a_sentence_and_no_key_fails(tmp_path):
+    async with running(small_engine(tmp_path), tab="compare") as session:
+        pane = pane_of(session)
+        assert "Press c to choose the engine" in session.text
+        assert not pane.table.display
+        assert session.app.focused is pane.words
+        for key in ("s", "S", "d", "x", "t", "v", "z", "m", "M", "b", "y"):
+            await session.press(key)
+            assert isinstance(session.app.screen, EngineScreen), key
+        await session.press("slash", *"conv", "enter", "escape")
+        assert pane.comparison is None
+        assert pane.cursor_layer is None
+        assert session.screen.layer_here is session.screen.current_layer
+
+
+async def test_cautions_and_verdict_are_at_the_top():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        line = session.text.splitlines()[2]
+        assert pane.comparison.cautions
+        assert "⚠" in line
+        assert "A fp16" in line
+        assert "B int8: faster −0.1500 ms (−15.8 %)" in line
+        lines = [one.text for one in pane.words.lines]
+        assert lines[: len(pane.comparison.cautions)] == [one.text for one in pane.comparison.cautions]
+        assert pane.comparison.differences[1].headline in lines
+
+
+async def test_filter_matches_layers_of_any_engine_and_sums_follow():
+    async with comparing(two_engines(Path("nets")), (160, 24)) as (session, pane):
+        total = len(pane.comparison.blocks)
+        await session.press("slash", *"kind:pointwise", "enter")
+        assert names(pane) == ["/stem/conv/Conv + /stem/relu/Relu"]
+        assert (
+            f"1 of {total} blocks · A 0.2000/0.9150 · B 0.1200/0.7400 · Δ −0.0800/−0.1750 ms" in session.text
+        )
+        await session.press("slash", *["backspace"] * 20, *"QuantizeLinear", "enter")
+        assert names(pane) == ["/stem/QuantizeLinear"], "no layer of this engine matches"
+        await session.press("slash", *"xyz", "enter")
+        assert names(pane) == []
+        assert "No block has a layer that matches the filter." in session.text
+        await session.press("escape")
+        check_sums(pane)
+        await session.press(TO_LAYERS, "slash", *"relu", "enter", TO_COMPARE)
+        assert 0 < len(names(pane)) < total, "the filter came along"
+
+
+async def test_only_what_changed():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        total = len(names(pane))
+        await session.press("d")
+        shown = pane.table.shown_blocks
+        assert 0 < len(shown) < total
+        assert all(block.changes or block.is_one_sided for block in shown)
+        assert f"{len(shown)} changed of {total} blocks" in session.text
+        await session.press("d")
+        check_sums(pane)
+
+
+# Order
+
+
+def values_of(pane, value) -> tuple[list[float], int]:
+    """What blocks are ordered by, from the top, and how many have no such value; those come last."""
+    found = [value(block) for block in pane.table.shown_blocks]
+    known = [one for one in found if one is not None]
+    assert found[len(known) :] == [None] * (len(found) - len(known))
+    return known, len(found) - len(known)
+
+
+async def test_every_order_and_its_reverse():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        wanted = {
+            SIZE: lambda block: None if block.delta_ms is None else abs(block.delta_ms),
+            "delta:1": lambda block: block.deltas_ms[1],
+            "ms:0": lambda block: block.latency_ms[0],
+            "ms:1": lambda block: block.latency_ms[1],
+            ORDER: lambda block: block.index,
+        }
+        for steps, (by, value) in enumerate(wanted.items()):
+            if by != pane.table.order.by:
+                await session.press("s", "g", *["j"] * steps, "enter")
+            assert pane.table.order == Order(by, by != ORDER)
+            values, unknown = values_of(pane, value)
+            assert values == sorted(values, reverse=by != ORDER)
+            here = cursor_row(pane).block
+            await session.press("S")
+            assert values_of(pane, value) == (sorted(values, reverse=by == ORDER), unknown)
+            assert cursor_row(pane).block is here
+            await session.press("r")
+        await session.press("s", "enter")
+        assert pane.table.order == Order(ORDER, descending=True), "the same again reverses"
+
+
+async def test_clicks_on_titles_order():
+    async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
+
+        def at(key):
+            return next(place.start for place in pane.table._place() if place.column.key == key)
+
+        for key, order in [
+            ("delta:1", Order("delta:1")),
+            ("delta:1", Order("delta:1", descending=False)),
+            ("ms:1", Order("ms:1")),
+            ("delta:1", Order(SIZE)),
+            ("ratio:1", Order("delta:1")),
+            ("name", Order(ORDER, descending=False)),
+        ]:
+            await session.pilot.click(pane.table, offset=(at(key), 0))
+            assert pane.table.order == order, key
+            arrow = "▼" if order.descending else "▲"
+            assert arrow in session.text.splitlines()[3]
+
+
+# Blocks and layers
+
+
+async def test_blocks_expand_to_the_layers_of_each_engine():
+    async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
+        block = pane.comparison.block_of(0, 1)
+        assert block.layers == ((1,), (1, 2))
+        assert pane.table.go_to(block)
+        await session.press("l")
+        assert layer_rows(pane) == [(0, 1), (1, 1), (1, 2)]
+        line = next(line for line in session.text.splitlines() if "B /stem/relu/Relu" in line)
+        assert "INT8" in line
+        assert "0.0300" in line
+        await session.press("l", "h")
+        assert cursor_row(pane).layer is None, "from a layer to its block"
+        await session.press("h")
+        assert layer_rows(pane) == []
+        await session.press("enter")
+        assert len(layer_rows(pane)) == 3
+        await session.press("C")
+        assert layer_rows(pane) == []
+        assert cursor_row(pane).block is block
+        await session.press("E")
+        engines = pane.comparison.engines
+        assert sorted(layer_rows(pane)) == [
+            (place, layer.index) for place, engine in enumerate(engines) for layer in engine.layers
+        ], "every layer of every engine, once"
+
+
+async def test_current_layer_comes_and_goes():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        assert session.current == 6
+        assert 6 in cursor_row(pane).block.layers[0]
+        for _ in range(len(names(pane))):
+            row = cursor_row(pane)
+            if row.block.layers[0]:
+                assert session.current in row.block.layers[0]
+            else:
+                assert pane.is_on_group
+                assert session.screen.layer_here is None
+            await session.press("j")
+        await session.press(TO_LAYERS)
+        session.screen.stand_on(session.screen.engine.layers[3])
+        await session.press(TO_COMPARE)
+        assert cursor_row(pane).block.layers[0] == (3,)
+        await stand_on(session, pane, 0, "/stem/pool/MaxPool")
+        assert session.current == 2
+        await stand_on(session, pane, 1, "/stem/pool/MaxPool")
+        assert session.current == 2, "a layer of another engine is not the current one"
+
+
+async def test_enter_goes_to_the_layer_in_either_engine_and_back():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        await stand_on(session, pane, 0, "/stem/pool/MaxPool")
+        await session.press("enter")
+        assert session.screen.pane is session.layers
+        assert session.current == 2
+        await session.press(TO_COMPARE)
+        first = session.screen
+        await stand_on(session, pane, 1, TO_FIND)
+        await session.press("enter")
+        await session.until(lambda: session.app.screen is not first and session.screen.focused is not None)
+        assert session.screen.engine.name == INT8
+        assert session.screen.pane is session.layers
+        assert session.layers.cursor_layer.name == TO_FIND
+        await session.press("q")
+        assert session.screen is first
+        assert cursor_row(pane).layer.name == TO_FIND
+
+        await session.press("enter")
+        await session.until(lambda: session.app.screen is not first and session.screen.focused is not None)
+        await session.press(TO_COMPARE)
+        back = await until_compared(session)
+        assert [engine.name for engine in back.engines] == [INT8, FP16], "compared with where it was opened"
+        await stand_on(session, back, 1, "/head/fc/Gemm")
+        await session.press("enter")
+        await session.until(lambda: session.app.screen is first)
+        assert session.screen.pane is session.layers
+        assert session.current == 6
+
+
+async def test_copy_is_about_the_layer_under_the_cursor_of_whatever_engine(monkeypatch):
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        copied = []
+        monkeypatch.setattr(session.app, "copy_to_clipboard", copied.append)
+        await stand_on(session, pane, 1, TO_FIND)
+        await session.press("y", "Y")
+        assert copied[0] == TO_FIND
+        assert json.loads(copied[1])["name"] == TO_FIND
+        assert json.loads(copied[1])["latency_ms"] == 0.03
+
+
+# Words
+
+
+async def test_reasons_lead_to_blocks_and_all_about_a_block_can_be_told():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        pane.table.go_to(pane.comparison.block_of(0, 7))
+        await session.press("shift+tab")
+        assert session.app.focused is pane.words
+        await session.press("l", "enter")
+        reason = pane.comparison.differences[1].reasons[0]
+        assert cursor_row(pane).block.index == reason.blocks[0]
+        assert session.app.focused is pane.table
+        pane.table.go_to(pane.comparison.block_of(1, 2))
+        await session.press("v")
+        told = [line.text for line in pane.words.lines]
+        assert "What changed" in told
+        assert TO_FIND in told
+        await session.press("shift+tab", "G", "h", "enter")
+        await session.until(lambda: session.screen.engine.name == INT8 and session.screen.focused is not None)
+        assert session.layers.cursor_layer.name == TO_FIND
+
+
+async def test_totals_by_kind_precision_and_module_add_up():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        await session.press("t")
+        await session.pilot.pause()
+        for matrix in (Matrix.KIND, Matrix.PRECISION, Matrix.MODULE):
+            assert pane.matrix is matrix
+            assert f"By {matrix.value}, ms" in session.text, "in view, even where there is little room"
+            line = next(line.text for line in pane.words.lines if line.text.startswith("Σ"))
+            assert line.split()[1:3] == ["0.9150", "0.7400"]
+            await session.press("t")
+
+
+async def test_zoom_gives_the_room_to_one_part():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        before = pane.table.size.height
+        await session.press("z")
+        await session.pilot.pause()
+        assert pane.table.size.height > before
+        await session.press("z", "shift+tab", "z")
+        await session.pilot.pause()
+        assert pane.words.size.height > before
+        await session.press(TO_LAYERS, TO_COMPARE)
+        assert session.app.focused is pane.table
+
+
+# How to compare
+
+
+async def test_swap_turns_every_sign():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        await stand_on(session, pane, 1, TO_FIND)
+        before = pane.comparison
+        await session.press("x")
+        await session.until(lambda: pane.comparison is not before)
+        after = pane.comparison
+        assert [engine.name for engine in after.engines] == [INT8, FP16]
+        assert after.differences[1].delta_ms == pytest.approx(-before.differences[1].delta_ms)
+        assert cursor_row(pane).layer.name == TO_FIND, "the cursor stays on its layer"
+        assert cursor_row(pane).place == 0
+        check_sums(pane)
+        assert "A int8" in session.text
+        await stand_on(session, pane, 1, "/stem/pool/MaxPool")
+        assert session.current == 2, "this engine is B now"
+        await session.press("x")
+        await session.until(lambda: pane.comparison is not after)
+        assert pane.comparison.engines[0].name == FP16
+
+
+async def test_pins_and_taking_them_back():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        before = pane.comparison
+        await stand_on(session, pane, 0, "/head/softmax/Softmax")
+        await session.press("m")
+        assert pane.pinning is not None
+        await session.press("M")
+        assert pane.pinning is None
+        await session.press("m")
+        await stand_on(session, pane, 1, "/stem/pool/MaxPool")
+        await session.press("m")
+        await session.until(lambda: pane.comparison is not before and pane.comparison)
+        pinned = pane.comparison.block_of(0, 7)
+        assert pinned.match is Match.MANUAL
+        assert pinned.layers == ((7,), (3,))
+        assert "manual" in session.text
+        assert cursor_row(pane).layer.name == "/stem/pool/MaxPool"
+        check_sums(pane)
+        swapped = pane.comparison
+        await session.press("x")
+        await session.until(lambda: pane.comparison is not swapped)
+        assert pane.comparison.block_of(1, 7).match is Match.MANUAL, "a pin survives a swap"
+        again = pane.comparison
+        await session.press("M")
+        await session.until(lambda: pane.comparison is not again)
+        assert all(block.match is not Match.MANUAL for block in pane.comparison.blocks)
+        await session.press("M")
+        assert "Nothing is pinned" in told(session)
+
+
+async def test_pin_needs_a_layer_of_the_baseline():
+    async with comparing(four_engines(Path("nets")), LARGE, (1, 2, 3)) as (session, pane):
+        await stand_on(session, pane, 1, TO_FIND)
+        await session.press("m")
+        await stand_on(session, pane, 2, "/stem/pool/MaxPool")
+        await session.press("m")
+        assert "One of both must be a layer of the baseline" in told(session)
+        assert not pane.choice.ties
+
+
+async def test_evidence_can_be_chosen():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        before = pane.comparison
+        await session.press("a", "g", "j", "j", "enter")
+        await session.until(lambda: pane.comparison is not before)
+        assert pane.comparison.align is Align.NAME
+        assert "by name" in session.text.splitlines()[-3]
+        check_sums(pane)
+
+
+async def test_times_per_sample_or_why_not():
+    async with comparing(two_engines(Path("nets"))) as (session, pane):
+        before = pane.comparison
+        await session.press("b")
+        await session.until(lambda: not pane.waiting)
+        if pane.comparison is before:
+            assert "the batch of" in told(session)
+            assert not pane.choice.per_batch
+        else:
+            assert pane.comparison.per_batch
+        check_sums(pane)
+
+
+# Choosing engines
+
+
+async def test_marks_in_the_list():
+    async with running(four_engines(Path("nets"))) as session:
+        await session.press("equals_sign")
+        assert "Mark two engines or more" in told(session)
+        session.listed.table.cursor_row = 2
+        await session.press("space")
+        session.listed.table.cursor_row = 1
+        await session.press("space")
+        assert "2 marked, A is int8" in session.text.splitlines()[0]
+        await session.press("space", "k", "space")
+        assert "2 marked, A is fp16" in session.text.splitlines()[0], "int8 was taken away, and marked again"
+        await session.press("equals_sign")
+        pane = await until_compared(session)
+        assert session.screen.pane is pane
+        assert [engine.name for engine in pane.engines] == [FP16, INT8]
+        assert session.app.focused is pane.table
+        await session.press("q")
+        assert session.listed.table.marked
+
+
+async def test_what_cannot_be_read_is_not_compared():
+    folder = two_engines(Path("nets"))
+    (folder / "broken").mkdir()
+    (folder / "broken" / "net.graph.json").write_text('{"Layers": [', encoding="utf-8")
+    async with running(folder) as session:
+        await session.press("space", "space", "equals_sign")
+        assert "is not read, or cannot be" in told(session)
+        assert session.listed
+
+
+async def test_other_engine_from_the_list():
+    async with running(four_engines(Path("nets"))) as session:
+        session.listed.table.cursor_row = 1
+        await session.press("enter")
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen) and session.screen.focused)
+        await session.press(TO_COMPARE, "c")
+        assert isinstance(session.app.screen, ChooseScreen)
+        options = list(session.app.screen._options.values())
+        assert [text.split()[0] for text in options[:3]] == [BARE, INT8, "other"], "all but this one"
+        await session.press("j", "enter")
+        pane = await until_compared(session)
+        assert [engine.name for engine in pane.engines] == [FP16, INT8]
+        assert session.app.focused is pane.table
+        await session.press("A", "enter")
+        await session.until(lambda: pane.comparison and len(pane.comparison.engines) == 3)
+        await session.press("A", "enter")
+        await session.until(lambda: pane.comparison and len(pane.comparison.engines) == 4)
+        await session.press("A")
+        assert "4 engines are compared at most" in told(session)
+        await session.press("x")
+        assert session.app.screen._title == "Baseline"
+        await session.press("enter")
+        await session.until(lambda: pane.comparison and not pane.waiting)
+        assert pane.engines[0].name == INT8
+
+
+async def choose_path(session, text: str) -> None:
+    """Open the line for another path, and type."""
+    await session.press("c", "G", "enter")
+    await session.until(lambda: isinstance(session.app.screen, OpenScreen))
+    session.app.screen.query_one(Input).value = text
+    await session.press("enter")
+
+
+async def test_other_engine_by_its_path_and_what_is_wrong_with_a_path(tmp_path):
+    write_fp16(tmp_path / FP16)
+    write_int8(tmp_path / INT8)
+    async with running(tmp_path / FP16, tab="compare") as session:
+        await choose_path(session, "absent")
+        await session.until(lambda: isinstance(session.app.screen, OpenScreen) and "absent" in session.text)
+        await session.press("escape")
+        pane = pane_of(session)
+        assert "Press c to choose the engine" in session.text, "nothing has changed"
+        await choose_path(session, FP16)
+        await session.until(lambda: "that is the engine on this screen" in session.text)
+        await session.press("escape")
+        await choose_path(session, INT8)
+        await until_compared(session)
+        assert [engine.name for engine in pane.engines] == [FP16, INT8]
+        await session.press("c")
+        recent = [one for one in session.app.screen._options.values() if "opened lately" in one]
+        assert [one.rpartition("/")[2] for one in recent] == [INT8], "without this one itself"
+        await session.press("escape")
+        await stand_on(session, pane, 1, TO_FIND)
+        first = session.screen
+        await session.press("enter")
+        await session.until(lambda: session.app.screen is not first and session.screen.focused is not None)
+        write_int8(tmp_path / INT8, times={TO_FIND: 0.5})
+        await session.press("R")
+        await session.until(lambda: session.screen.engine.latency_sum_ms > 1.2, "it lies elsewhere")
+        await session.press("q")
+        await session.until(lambda: pane.comparison.sides[1].latency_sum_ms > 1.2, "and is compared anew")
+
+
+async def test_path_with_several_engines_asks_which(tmp_path):
+    four_engines(tmp_path / "nets")
+    small_engine(tmp_path / "net")
+    async with running(tmp_path / "net", tab="compare") as session:
+        await choose_path(session, "nets")
+        await session.until(lambda: isinstance(session.app.screen, ChooseScreen) and INT8 in session.text)
+        await session.press("j", "j", "enter")
+        pane = await until_compared(session)
+        assert [engine.name for engine in pane.engines] == ["tiny", INT8]
+
+
+async def test_reading_again_keeps_the_comparison(tmp_path):
+    folder = two_engines(tmp_path / "nets")
+    async with comparing(folder) as (session, pane):
+        await stand_on(session, pane, 0, "/head/softmax/Softmax")
+        await session.press("m")
+        await stand_on(session, pane, 1, "/stem/pool/MaxPool")
+        before = pane.comparison
+        await session.press("m", "d")
+        await session.until(lambda: pane.comparison is not before)
+        write_fp16(folder / FP16, times={"/head/fc/Gemm": 1.3})
+        write_int8(folder / INT8, times={TO_FIND: 0.53})
+        await session.press("R")
+        await session.until(lambda: pane_of(session) is not pane)
+        pane = await until_compared(session)
+        assert session.screen.pane is pane
+        assert [side.latency_sum_ms for side in pane.comparison.sides] == pytest.approx([1.915, 1.24])
+        assert pane.comparison.block_of(0, 7).match is Match.MANUAL
+        assert pane.only_changed
+        assert session.app.focused is pane.table
+
+
+async def test_keys_do_what_the_table_says():
+    async with comparing(two_engines(Path("nets")), LARGE) as (session, pane):
+        await check_bindings(session, TOGETHER["compare"], without=("engine.clear", "app.close"))
+        await session.press("shift+tab")
+        assert session.app.focused is pane.words
+        await check_bindings(session, [Place.COMPARE, Place.DETAILS])
+
+
+# Names, export
+
+
+async def test_hostile_names(tmp_path):
+    named_engine(tmp_path / "a", HOSTILE)
+    named_engine(tmp_path / "b\x1b[31m[red]", HOSTILE[::-1])
+    async with comparing(tmp_path, LARGE) as (session, pane):
+        check_harmless(session.text)
+        await session.press("E", "v")
+        for _ in range(len(pane.table.shown_rows)):
+            check_harmless(session.text)
+            await session.press("j")
+        await session.press("x")
+        await session.until(lambda: not pane.waiting)
+        await session.press("t", "t", "t", "c")
+        check_harmless(session.text)
+        assert session.app.is_running
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"),
+    [
+        ("csv", "block,"),
+        ("json", "{"),
+        ("md", "### "),
+        ("txt", "Before"),
+        ("html", "<!DOCTYPE"),
+        ("svg", "<svg"),
+    ],
+)
+async def test_export(tmp_path, ending, begins):
+    async with comparing(two_engines(tmp_path / "nets")) as (session, pane):
+        target = tmp_path / f"out.{ending}"
+        await session.press("d", "e")
+        await session.until(lambda: "Export the comparison" in session.text)
+        session.app.screen.query_one(Input).value = str(target)
+        await session.press("enter")
+        await session.until(target.is_file)
+        text = target.read_text(encoding="utf-8")
+        assert text.startswith(begins)
+        if ending == "json":
+            document = json.loads(text)
+            assert document["schema"] == "trex-tui/diff/1"
+            assert len(document["blocks"]) == len(pane.table.shown_blocks) < document["blocks_total"]
+
+
+# Real engines
+
+
+def real(*parts: str) -> Path:
+    path = ARTIFACTS.joinpath(*parts)
+    if not path.is_dir():
+        pytest.skip(f"no real artifacts at {path}")
+    return path
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_real_pair(size):
+    async with comparing(real("trex", "resnet-A100"), size, (1, 2)) as (session, pane):
+        check_sums(pane)
+        check_golden(session.app, f"compare_resnet_{size[0]}x{size[1]}")
+        await session.press("E")
+        assert len(layer_rows(pane)) == sum(len(engine.layers) for engine in pane.engines)
+
+
+async def test_real_engines_of_other_models_say_so():
+    async with comparing(real("edge-vision", "results"), LARGE) as (session, pane):
+        check_sums(pane)
+        assert not pane.comparison.differences[1].related
+        assert "⚠" in session.text.splitlines()[2]

@@ -1,0 +1,271 @@
+"""What the Compare screen says and how it orders blocks, without a terminal; and what a person chose to compare."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import fsum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from textual.geometry import Size
+
+from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
+from trex_tui.analysis.compare import Pin, compare
+from trex_tui.engine import load_engine, load_engines
+from trex_tui.errors import TrexError
+from trex_tui.reports.comparison import (
+    Goal,
+    Matrix,
+    block_story,
+    block_words,
+    formats_words,
+    layer_words,
+    overview_story,
+    ratio_words,
+    shaped_ms,
+    sum_words,
+    title_words,
+)
+from trex_tui.services.compared import Choice, Tie, is_same_set, leads_to, pins_of, place_of
+from trex_tui.services.reload import places_of
+from trex_tui.widgets.block_table import ORDER, SIZE, Order, changed_words, ordered, orders
+from trex_tui.widgets.tab_bar import TabBar
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """The comparison of `fp16` and `int8`."""
+    two_engines(tmp_path)
+    return compare([load_engine(tmp_path / FP16), load_engine(tmp_path / INT8)])
+
+
+@pytest.fixture
+def four(tmp_path):
+    """The comparison of four, one of them without times."""
+    found = {engine.name: engine for engine in load_engines(four_engines(tmp_path))}
+    return compare([found[name] for name in (FP16, INT8, "other", BARE)])
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0.0, "0.0000"), (0.00001, "0.0000"), (0.0123, "▲ +0.0123"), (-1.5, "▼ −1.5000")],
+)
+def test_a_difference_has_sign_and_shape(value, text):
+    assert shaped_ms(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (None, "–"),
+        (1.0, "0.0 %"),
+        (1.00001, "0.0 %"),
+        (0.5, "−50.0 %"),
+        (0.0, "−100.0 %"),
+        (2.25, "+125.0 %"),
+        (250.0, "250×"),
+    ],
+)
+def test_a_ratio_is_a_change_in_percent(ratio, text):
+    assert ratio_words(ratio) == text
+
+
+# Lines
+
+
+def test_title_fits_and_names_give_way(pair, four):
+    whole = title_words(pair, 200)
+    assert whole.endswith("A fp16 · B int8: faster −0.1500 ms (−15.8 %)")
+    assert whole.startswith("⚠ 2 cautions")
+    long = replace(pair, sides=tuple(replace(side, label=side.label * 40) for side in pair.sides))
+    for width in (78, 100, 158):
+        assert cell_len(title_words(long, width)) <= width
+    assert "D bare: no verdict" in title_words(four, 200)
+
+
+def test_sums_are_of_what_is_shown(pair):
+    words = sum_words(pair, pair.blocks)
+    assert words.startswith("10 blocks · A 0.9150 · B 0.7400 · Δ −0.1750 ms")
+    assert words.endswith("2 layers without a time in no sum")
+    some = [block for block in pair.blocks if block.index % 2]
+    shown = fsum(block.latency_ms[0] or 0.0 for block in some)
+    assert f"A {shown:.4f}/0.9150" in sum_words(pair, some)
+    assert sum_words(pair, some, only_changed=True).startswith(f"{len(some)} changed of 10 blocks")
+    assert sum_words(pair, []).startswith("0 of 10 blocks · A –/0.9150")
+
+
+@pytest.mark.parametrize("width", [30, 50, 76, 120])
+@pytest.mark.parametrize("matrix", Matrix)
+def test_totals_stand_in_columns_and_add_up(four, matrix, width):
+    story = overview_story(four, matrix, width)
+    assert story.totals is not None
+    table = [line.text for line in story.lines[story.totals + 1 :]]
+    assert len({cell_len(line) for line in table}) == 1
+    least = 8 + 4 * 8 + 11  # a name, four times and a delta
+    assert cell_len(table[0]) <= max(width, least)
+    rows = {Matrix.KIND: four.by_kind, Matrix.PRECISION: four.by_precision, Matrix.MODULE: four.by_module}
+    assert len(table) == len(rows[matrix]) + 2
+    for place in (0, 1, 2):
+        column = fsum(_times(row)[place] for row in table[1:-1])
+        assert column == pytest.approx(_times(table[-1])[place], abs=1e-3)
+
+
+def _times(line: str) -> list[float]:
+    """The times in a row, which stand behind a name without digits; what is unknown adds nothing."""
+    words = line.split()
+    start = next(place for place, word in enumerate(words) if word[:1].isdigit() or word == "–")
+    return [0.0 if word == "–" else float(word) for word in words[start : start + 3]]
+
+
+def test_overview_begins_with_cautions_and_reasons_lead_to_blocks(pair):
+    story = overview_story(pair, Matrix.KIND, 60)
+    assert [line.style for line in story.lines[:3]] == ["warning", "warning", "heading"]
+    reasons = [one for one in pair.differences[1].reasons if one.blocks]
+    assert story.goals == [Goal(one.blocks[0]) for one in reasons]
+    linked = [line.text for line in story.lines if line.target is not None]
+    assert linked == [one.text for one in reasons]
+
+
+def test_ranking_of_several(four):
+    texts = [line.text for line in overview_story(four, Matrix.KIND, 60).lines]
+    assert any(text.startswith("Ranking, by") for text in texts)
+
+
+def test_block_tells_its_layers_and_changes(pair):
+    block = pair.block_of(0, 1)
+    story = block_story(pair, block)
+    assert story.goals == [Goal(None, 0, 1), Goal(None, 1, 1), Goal(None, 1, 2)]
+    assert [line.text for line in story.lines if line.target is not None] == [
+        "/stem/conv/Conv + /stem/relu/Relu",
+        "/stem/conv/Conv",
+        "/stem/relu/Relu",
+    ]
+    labels = [line.label for line in story.lines]
+    assert "fusion" in labels
+    assert "0.1200 ms · ▼ −0.0800 ms · −40.0 %" in [line.text for line in story.lines]
+    alone = block_story(pair, pair.block_of(1, 0))
+    assert "no layer · 0.0000 ms" in [line.text for line in alone.lines]
+
+
+def test_words_of_rows(pair):
+    assert re.match(r"onnx \d+ %: \w", block_words(pair.block_of(0, 1)))
+    assert "%" not in block_words(pair.block_of(1, 0))
+    layer = pair.engines[1].layers[2]
+    assert layer_words(1, layer) == "B layer 2 · INT8 · i8_kernel_2 · INT8 · /stem/relu/Relu"
+    assert formats_words(pair.engines[1].layers[0]) == "FP16 → INT8"
+    assert changed_words(pair.block_of(1, 0), pair) == "only in B"
+    assert changed_words(pair.block_of(0, 1), pair).startswith("FP16→INT8, ")
+
+
+def test_words_name_the_engines_that_have_nothing(four):
+    assert changed_words(four.block_of(0, 0), four).startswith("not in B")
+
+
+# Order
+
+
+@given(by=st.sampled_from([SIZE, ORDER, "ms:0", "ms:2", "delta:1", "delta:3"]), descending=st.booleans())
+def test_orders_are_of_all_blocks_and_the_unknown_comes_last(four_of_all, by, descending):
+    blocks = ordered(four_of_all.blocks, Order(by, descending))
+    assert sorted(block.index for block in blocks) == list(range(len(four_of_all.blocks)))
+    assert ordered(blocks, Order(by, descending)) == blocks
+    if by == "delta:3":
+        assert [block.index for block in blocks if block.deltas_ms[3] is None] == [
+            block.index for block in blocks[-sum(block.deltas_ms[3] is None for block in blocks) :]
+        ]
+
+
+@pytest.fixture(scope="module")
+def four_of_all(tmp_path_factory):
+    found = {engine.name: engine for engine in load_engines(four_engines(tmp_path_factory.mktemp("four")))}
+    return compare([found[name] for name in (FP16, INT8, "other", BARE)])
+
+
+def test_every_engine_can_be_ordered_by(four, pair):
+    assert list(orders(pair)) == [SIZE, "delta:1", "ms:0", "ms:1", ORDER]
+    assert len(orders(four)) == 1 + 3 + 4 + 1
+
+
+# What a person chose
+
+
+def test_pins_are_of_the_baseline_of_the_moment(pair):
+    first, second = pair.engines
+    tie = Tie(((first, 7), (second, 3)))
+    assert pins_of((first, second), [tie]) == [Pin(7, 1, 3)]
+    assert pins_of((second, first), [tie]) == [Pin(3, 1, 7)]
+    assert pins_of((first,), [tie]) == []
+
+
+def test_choice_follows_an_engine_that_was_read_again(tmp_path, pair):
+    first, second = pair.engines
+    choice = Choice((second,), second, ties=(Tie(((first, 7), (second, 3))), Tie(((first, 1), (second, 0)))))
+    graph = tmp_path / INT8 / "int8.graph.json"
+    write_int8(tmp_path / INT8)
+    graph.write_text(
+        graph.read_text(encoding="utf-8").replace("/stem/QuantizeLinear", "/stem/Other"), "utf-8"
+    )
+    new = load_engine(tmp_path / INT8)
+    choice.replace_engine(second, new)
+    assert choice.others == (new,)
+    assert choice.baseline is new
+    assert choice.ties == (Tie(((first, 7), (new, 3))),), "a pin of a layer that is gone goes with it"
+
+
+def test_place_of_an_engine_that_is_not_compared(pair, tmp_path):
+    assert place_of(pair, pair.engines[1]) == 1
+    with pytest.raises(ValueError, match="not compared"):
+        place_of(pair, load_engine(tmp_path / FP16))
+
+
+def test_paths_that_lead_to_an_engine(tmp_path, pair, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first, second = pair.engines
+    assert leads_to(FP16, first)
+    assert leads_to("fp16/fp16.graph.json", first)
+    assert not leads_to(".", first)
+    assert is_same_set(load_engine(FP16).source, first)
+    assert not is_same_set(second.source, first)
+
+
+def test_places_to_look_for_files_again(tmp_path, pair):
+    first = pair.engines[0]
+    assert places_of(first, [str(tmp_path)]) == [str(tmp_path)]
+    assert places_of(first, [str(tmp_path / FP16)]) == [str(tmp_path / FP16)]
+    elsewhere = places_of(first, [str(tmp_path / INT8)])
+    assert sorted(elsewhere) == sorted(map(str, first.source.files.values()))
+    for file in first.source.files.values():
+        file.unlink()
+    assert places_of(first, [str(tmp_path / INT8)]) == [str(first.source.directory)]
+
+
+def test_a_comparison_with_itself_alone_is_an_error(pair):
+    with pytest.raises(TrexError, match="two engines or more"):
+        compare([pair.engines[0]])
+
+
+# Tabs
+
+
+@pytest.mark.parametrize(
+    ("width", "wanted"),
+    [
+        (100, [" 1 Overview ", " 2 Compare !3 ", " 3 Lint "]),
+        (34, ["1 Overview", "2 Compare !3", "3 Lint"]),
+        (29, ["1 Ove…", "2 Compare !3", "3 Lint"]),
+        (20, ["1", "2 Compare !3", "3"]),
+    ],
+)
+def test_tabs_lose_blanks_letters_and_words_but_none_is_cut_off(monkeypatch, width, wanted):
+    bar = TabBar({"overview": "Overview", "compare": "Compare", "lint": "Lint"})
+    bar.set_reactive(TabBar.active, "compare")
+    bar._badges["compare"] = " !3"
+    monkeypatch.setattr(TabBar, "content_size", Size(width, 1))
+    assert [label for _, label in bar._labels()] == wanted
+    assert sum(len(label) + 1 for label in wanted) - 1 <= width
