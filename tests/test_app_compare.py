@@ -213,6 +213,10 @@ async def test_blocks_expand_to_the_layers_of_each_engine():
         assert cursor_row(pane).layer is None, "from a layer to its block"
         await session.press("h")
         assert layer_rows(pane) == []
+        await session.press("right")
+        assert len(layer_rows(pane)) == 3
+        await session.press("left")
+        assert layer_rows(pane) == []
         await session.press("enter")
         assert len(layer_rows(pane)) == 3
         await session.press("C")

@@ -28,7 +28,15 @@ class TabChosen(Message):
 
 LEAST_REMARK = 24
 """Cells that titles leave to a remark of that length and more."""
-_FORMS = ((" ", " ", 99), ("", "  ", 99), ("", " ", 99), ("", " ", 4), ("", " ", 2), ("", " ", 0))
+_FORMS = (
+    (" ", " ", 99),
+    ("", "  ", 99),
+    ("", " ", 99),
+    ("", " ", 4),
+    ("", " ", 3),
+    ("", " ", 2),
+    ("", " ", 0),
+)
 """Blanks around a label and between labels, and letters of the titles that are not active: the first that fits."""
 
 
