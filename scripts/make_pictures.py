@@ -15,6 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from textual.pilot import Pilot
+
 from trex_tui.app import TrexApp
 
 ROOT = Path(__file__).parent.parent
@@ -43,19 +45,28 @@ PICTURES = (
     Picture("latency", ROOT / "sample_artifacts" / "alexnet", (110, 22), ("3",)),
     Picture("layers", ROOT / "sample_artifacts" / "transformer_fp8", (130, 34), ("2",)),
     Picture("engines", ROOT / "sample_artifacts", (110, 12), ()),
+    Picture("lint", ROOT / "sample_artifacts" / "alexnet_int8", (130, 34), ("6",)),
+    Picture("compare", ROOT / "sample_artifacts", (140, 34), ("space", "j", "space", "equals_sign", "l")),
 )
+
+
+async def settle(app: TrexApp, pilot: Pilot[None]) -> None:
+    """Wait until what runs in the background is done, and drawn."""
+    for _ in range(MOST_TURNS):
+        await pilot.pause(0.02)
+        if len(app.screen_stack) > 1 and not app.workers._workers:
+            break
+    await pilot.pause(0.1)
 
 
 async def take(picture: Picture) -> str:
     """Return the SVG of a picture."""
     app = TrexApp([str(picture.path)])
     async with app.run_test(size=picture.size) as pilot:
-        for _ in range(MOST_TURNS):
-            await pilot.pause()
-            if len(app.screen_stack) > 1 and not app.workers._workers:
-                break
-        await pilot.press(*picture.keys)
-        await pilot.pause()
+        await settle(app, pilot)
+        for key in picture.keys:
+            await pilot.press(key)
+            await settle(app, pilot)
         svg = app.export_screenshot(title="trex-tui")
     return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
 

@@ -12,6 +12,8 @@ from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable
 
 MOST_REASONS = 8
 MOST_GROUPS = 12
+SMALLEST_MS = 0.00005
+"""Less is shown as zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _difference(comparison: Comparison, difference: Difference, verdict: Verdict
         lines.append(
             f"  {signed_ms(sum(reason.delta_ms for reason in rest))} ms in {plural(len(rest), 'smaller group')}"
         )
-    if difference.unattributed_ms:
+    if abs(difference.unattributed_ms) >= SMALLEST_MS:
         lines.append(f"  {signed_ms(difference.unattributed_ms)} ms in layers without a time on one side")
     matches = ", ".join(
         f"{count} by {match.value}" for match, count in difference.matches.items() if match.value != "none"
