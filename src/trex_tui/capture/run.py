@@ -260,6 +260,9 @@ class _Runner:
             self.timeout_at = None
             self._end(TIMED_OUT)
         if self.kill_at is not None and now >= self.kill_at and self.give_up_at is None:
+            alive = set(_processes_of_group(self.process.pid))
+            if self.process.pid not in alive:  # over, though the thread has not told yet: these it left behind
+                self.children |= alive
             self._signal(signal.SIGKILL)
             self.give_up_at = now + _GIVE_UP_S
 
