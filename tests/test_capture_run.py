@@ -19,6 +19,7 @@ from trex_tui.capture.run import (
     Outcome,
     Stop,
     _processes_of_group,
+    _Runner,
     run,
     stop_on_signals,
 )
@@ -122,9 +123,7 @@ WAITS = (
 )
 IGNORES = "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]"
 # Ignored before the fork: the child is stubborn from its first moment, whoever gets the processor first.
-FORKS = (
-    f"{IGNORES}\nif not os.fork():\n    while True: signal.pause()\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)"
-)
+FORKS = f"{IGNORES}\nif not os.fork():\n    while True: signal.pause()\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)"
 
 
 def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tuple[Outcome, int]:
@@ -182,8 +181,24 @@ class TestInterrupts:
     def test_asked_before_it_starts(self, tmp_path: Path) -> None:
         stop = Stop()
         stop.request()
-        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop)
-        assert outcome.stopped == INTERRUPTED
+        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
+
+    def test_asked_while_it_starts_is_asked_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Between the start of the process and the loop that follows it: no second request, so no force."""
+        stop = Stop()
+
+        class AskedMeanwhile(_Runner):
+            def __init__(self, *arguments: Any) -> None:
+                super().__init__(*arguments)
+                stop.request()
+
+        monkeypatch.setattr("trex_tui.capture.run._Runner", AskedMeanwhile)
+        code = "import signal\nwhile True: signal.pause()"
+        outcome, _ = start(code, tmp_path / "log", stop=stop, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
 
     def test_children_go_too(self, tmp_path: Path) -> None:
         """Patience ends when the leader is seen dead, whether or not the run has noticed that yet."""
