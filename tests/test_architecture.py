@@ -150,6 +150,10 @@ def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str
     assert loaded_by(RUN, *command, str(small_set)) == []
 
 
+def test_doctor_for_scripts_loads_nothing_heavy() -> None:
+    assert loaded_by(RUN, "doctor", "--json", "--trtexec", "/absent") == []
+
+
 @pytest.mark.parametrize("command", ["summary", "layers", "lint"])
 def test_text_for_people_loads_rich_alone(small_set: Path, command: str) -> None:
     assert loaded_by(RUN, command, str(small_set)) == ["rich"]
