@@ -150,6 +150,13 @@ def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str
     assert loaded_by(RUN, *command, str(small_set)) == []
 
 
+def test_doctor_for_scripts_loads_nothing_heavy() -> None:
+    run = (
+        "import sys; from trex_tui.cli import main; main(sys.argv[1:])"  # its exit code tells of this machine
+    )
+    assert loaded_by(run, "doctor", "--json", "--trtexec", "/absent") == []
+
+
 @pytest.mark.parametrize("command", ["summary", "layers", "lint"])
 def test_text_for_people_loads_rich_alone(small_set: Path, command: str) -> None:
     assert loaded_by(RUN, command, str(small_set)) == ["rich"]

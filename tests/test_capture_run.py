@@ -19,6 +19,7 @@ from trex_tui.capture.run import (
     Outcome,
     Stop,
     _processes_of_group,
+    _Runner,
     run,
     stop_on_signals,
 )
@@ -121,13 +122,14 @@ WAITS = (
     "while True: signal.pause()"
 )
 IGNORES = "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]"
-FORKS = f"print('said before', flush=True)\nif not os.fork():\n    {IGNORES}\n    signal.pause()"
+# Ignored before the fork: the child is stubborn from its first moment, whoever gets the processor first.
+FORKS = f"{IGNORES}\nif not os.fork():\n    while True: signal.pause()\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)"
 
 
 def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tuple[Outcome, int]:
     """Run something that waits for ever, and ask for its end when it says that it waits."""
     pipe = fifo(tmp_path / "fifo")
-    stop = Stop()
+    stop = more.pop("stop", None) or Stop()
     pids: list[int] = []
 
     def ask() -> None:
@@ -179,18 +181,41 @@ class TestInterrupts:
     def test_asked_before_it_starts(self, tmp_path: Path) -> None:
         stop = Stop()
         stop.request()
-        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop)
-        assert outcome.stopped == INTERRUPTED
+        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", stop=stop, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
+
+    def test_asked_while_it_starts_is_asked_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Between the start of the process and the loop that follows it: no second request, so no force."""
+        stop = Stop()
+
+        class AskedMeanwhile(_Runner):
+            def __init__(self, *arguments: Any) -> None:
+                super().__init__(*arguments)
+                stop.request()
+
+        monkeypatch.setattr("trex_tui.capture.run._Runner", AskedMeanwhile)
+        code = "import signal\nwhile True: signal.pause()"
+        outcome, _ = start(code, tmp_path / "log", stop=stop, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
 
     def test_children_go_too(self, tmp_path: Path) -> None:
-        outcome, pid = interrupted(tmp_path, FORKS, grace_s=0.05)
-        assert outcome.stopped == INTERRUPTED
+        """Patience ends when the leader is seen dead, whether or not the run has noticed that yet."""
+        stop = Stop()
+
+        def tick(pid: int) -> None:
+            if stop.times == 1 and not is_running(pid):
+                stop.request()
+
+        outcome, pid = interrupted(tmp_path, FORKS, stop=stop, tick=tick, grace_s=3600)
+        assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
         assert not is_running(pid)
         assert outcome.children == 1
         assert list(_processes_of_group(pid)) == []
 
     def test_timeout(self, tmp_path: Path) -> None:
-        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", timeout_s=0.05)
+        outcome, _ = start("import signal; signal.pause()", tmp_path / "log", timeout_s=0.05, grace_s=60)
         assert (outcome.stopped, outcome.signal) == (TIMED_OUT, signal.SIGTERM)
 
     def test_timeout_of_a_stubborn_one(self, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from trex_tui._version import __version__
 from trex_tui.commands.build_log import add_build_log
 from trex_tui.commands.diff_arguments import add_diff
+from trex_tui.commands.doctor_arguments import add_doctor
 from trex_tui.commands.lint_arguments import add_lint
 
 _EXAMPLES = """\
@@ -110,6 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     from trex_tui.commands.capture import add_capture
 
     add_capture(commands)
+    add_doctor(commands)
 
     keys = commands.add_parser("keys", help="every key of the explorer")
     keys.add_argument("--format", choices=("text", "md", "json"), default="text", help="default: text")

@@ -240,6 +240,12 @@ def _capture(options: argparse.Namespace) -> int:
     return run_capture(options)
 
 
+def _doctor(options: argparse.Namespace) -> int:
+    from trex_tui.commands.doctor import run_doctor
+
+    return run_doctor(options)
+
+
 def _keys(options: argparse.Namespace) -> int:
     from trex_tui.reports import keys as report
 
@@ -266,6 +272,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "serve": _serve,
     "keys": _keys,
     "capture": _capture,
+    "doctor": _doctor,
     "summary": _summary,
     "layers": _layers,
     "lint": _lint,

@@ -167,7 +167,7 @@ class _Runner:
         self.kill_at: float | None = None
         self.give_up_at: float | None = None
         self.stopped = ""
-        self.heeded = stop.times
+        self.heeded = 0
         self.is_open = True
         self.is_over = False
         self.children: set[int] = set()
@@ -195,8 +195,7 @@ class _Runner:
             with selectors.DefaultSelector() as selector:
                 for one in (pipe.fileno(), self._woken, self.stop.fileno()):
                     selector.register(one, selectors.EVENT_READ)
-                if self.stop.times:
-                    self._end(INTERRUPTED)
+                self._heed()  # asked before it started, or just now: once, and politely
                 while not self._is_done():
                     ready = {key.fd for key, _ in selector.select(self._patience())}
                     if pipe.fileno() in ready and not self._read(pipe.fileno(), take):
@@ -260,6 +259,11 @@ class _Runner:
             self.timeout_at = None
             self._end(TIMED_OUT)
         if self.kill_at is not None and now >= self.kill_at and self.give_up_at is None:
+            alive = set(_processes_of_group(self.process.pid))
+            if (
+                self.process.pid not in alive
+            ):  # over, though the thread has not told yet: these it left behind
+                self.children |= alive
             self._signal(signal.SIGKILL)
             self.give_up_at = now + _GIVE_UP_S
 

@@ -1,0 +1,334 @@
+"""Can a capture run on this machine, and will its numbers be worth anything? Each finding with what to do about it.
+
+Pure: judges what `host`, `surroundings` and `locate` have found, so it can judge another machine's answers too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.surroundings import Disk, Surroundings
+from trex_tui.text import format_bytes, plural
+
+OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"
+"""An error is what keeps a capture from running; a warning what makes it fail now and then, or its numbers doubtful."""
+_LEAST_DISK_BYTES = 256 << 20
+_AMPLE_DISK_BYTES = 4 << 30
+_LEAST_MEMORY_KIB = 1 << 20
+_JOIN_GROUPS = (
+    'sudo usermod -aG video,render "$USER", then log in again; in a container: --runtime nvidia, or '
+    "--group-add video"
+)
+_SMI_FAILURES = (
+    (
+        "Driver/library version mismatch",
+        "the driver was updated under the running kernel module: reboot; until then trtexec fails too",
+    ),
+    (
+        "couldn't communicate with the NVIDIA driver",
+        "the kernel module is not loaded: after a kernel update rebuild it (dkms autoinstall), with secure boot sign "
+        "it, then sudo modprobe nvidia",
+    ),
+    (
+        "Failed to initialize NVML: Unknown Error",
+        "a container loses its devices when systemd reloads: start it again",
+    ),
+    (
+        "No devices were found",
+        "the driver sees no GPU: look at `lspci | grep -i nvidia`, and at the GPUs given to a container",
+    ),
+    ("NvRmMemInitNvmap failed with No such file", "no /dev/nvmap: in a container use --runtime nvidia"),
+    ("NvRmMemInitNvmap failed", _JOIN_GROUPS),
+)
+_HOT = ("hardware slowdown", "software thermal", "hardware thermal", "power brake")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the answer.
+
+    Attributes:
+        name: What was looked at.
+        status: `ok`, `note`, `warning` or `error`; with an error a capture cannot run.
+        found: What is there.
+        remedy: What to do; empty where there is nothing to do.
+    """
+
+    name: str
+    status: str
+    found: str
+    remedy: str = ""
+
+    def document(self) -> dict[str, str]:
+        """For JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All that a judgement needs.
+
+    Attributes:
+        trtexec: The one that a capture would use, or None.
+        refusal: Why there is none.
+        others: More of them, which are not used.
+        facts: `Host.facts`.
+        probes: `Host.probes`.
+        around: Beside the host.
+    """
+
+    trtexec: Trtexec | None
+    refusal: str
+    others: Sequence[str]
+    facts: Mapping[str, Any]
+    probes: Mapping[str, Mapping[str, Any]]
+    around: Surroundings
+
+
+def examine(found: Findings) -> list[Check]:
+    """Every line, in the order in which a capture needs the things."""
+    from trex_tui.capture.known_bad import known_bad
+
+    checks = [*_trtexec(found), *_gpus(found), *_devices(found)]
+    checks += _jetson(found) if found.facts.get("jetson") else _clock_permission(found)
+    checks += [*_memory(found), *_disk(found.around.disk), *_container(found), *known_bad(found)]
+    return checks
+
+
+def can_capture(checks: Sequence[Check]) -> bool:
+    """Whether nothing is missing that a capture needs."""
+    return all(one.status != ERROR for one in checks)
+
+
+def _trtexec(found: Findings) -> Iterator[Check]:
+    program = found.trtexec
+    if program is None:
+        remedy = (
+            "Debian and Jetson: sudo apt install libnvinfer-bin (it lands in /usr/src/tensorrt/bin); elsewhere unpack "
+            "TensorRT's tar file, pip wheels have no trtexec; or name one with --trtexec or $TRTEXEC"
+        )
+        if "libnvdla_compiler" in found.refusal:
+            remedy = (
+                "install the package nvidia-l4t-dla-compiler of this L4T and run sudo ldconfig; in a container use "
+                "--runtime nvidia"
+            )
+        elif "LD_LIBRARY_PATH" in found.refusal:
+            remedy = "set LD_LIBRARY_PATH; a .bashrc that sets it is not read by `ssh host command`"
+        nowhere, _, _ = found.refusal.partition("; name it with ")
+        yield Check("trtexec", ERROR, nowhere, remedy)
+    else:
+        build = "" if program.build is None else f" build {program.build}"
+        text = f"TensorRT {program.version}{build}: {program.path} (by {program.found_by})"
+        yield Check("trtexec", OK, text)
+    if found.others:
+        yield Check(
+            "trtexec", NOTE, f"not used: {', '.join(found.others)}", "choose with --trtexec or $TRTEXEC"
+        )
+
+
+def _gpus(found: Findings) -> Iterator[Check]:
+    gpus = found.facts.get("gpus") or []
+    if found.facts.get("jetson"):
+        # Orin's answers name and driver alone, older Jetsons have no nvidia-smi: the board tells instead.
+        version = gpus[0].get("driver") if gpus else None
+        yield Check("driver", OK, f"of the board's L4T{f', {version}' if version else ''}")
+        return
+    if not gpus:
+        yield _no_gpu(found)
+        return
+    for place, gpu in enumerate(gpus):
+        yield from _gpu(gpu, f"GPU {place}" if len(gpus) > 1 else "GPU")
+    drivers = sorted({gpu.get("driver") or "unknown" for gpu in gpus})
+    yield Check("driver", OK, ", ".join(drivers))
+
+
+def _gpu(gpu: Mapping[str, Any], name: str) -> Iterator[Check]:
+    parts = [gpu.get("name") or "without a name"]
+    if gpu.get("compute_capability"):
+        parts.append(f"compute capability {gpu['compute_capability']}")
+    if gpu.get("sm_clock_mhz") is not None and gpu.get("max_sm_clock_mhz") is not None:
+        parts.append(f"{gpu['sm_clock_mhz']:.0f} of {gpu['max_sm_clock_mhz']:.0f} MHz")
+    if gpu.get("temperature_c") is not None:
+        parts.append(f"{gpu['temperature_c']:.0f} °C")
+    if gpu.get("memory_total_mib") is not None:
+        used, total = gpu.get("memory_used_mib"), gpu["memory_total_mib"] * (1 << 20)
+        free = "" if used is None else f", {format_bytes(used * (1 << 20))} used"
+        parts.append(f"{format_bytes(total)}{free}")
+    yield Check(name, OK, ", ".join(parts))
+    reasons = gpu.get("throttle_reasons") or []
+    if hot := [one for one in reasons if one in _HOT]:
+        yield Check(
+            name,
+            WARNING,
+            f"held back right now: {', '.join(hot)}",
+            "let it cool; look at airflow and power supply",
+        )
+    if (gpu.get("mig_mode") or "").lower() == "enabled":
+        yield Check(
+            name,
+            NOTE,
+            "MIG is on: clocks and temperature are of the whole GPU",
+            "choose a slice with CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi -L lists them)",
+        )
+
+
+def _no_gpu(found: Findings) -> Check:
+    raw = "\n".join(str(one["raw"]) for name, one in found.probes.items() if name.startswith("nvidia-smi"))
+    if found.around.has_nvidia_smi:
+        first = (raw.strip().splitlines() or ["it says nothing"])[0][:200]
+        remedy = next((remedy for text, remedy in _SMI_FAILURES if text in raw), "run nvidia-smi by hand")
+        return Check("GPU", ERROR, f"nvidia-smi names none: {first}", remedy)
+    if found.around.devices:
+        nodes = ", ".join(found.around.devices)
+        return Check(
+            "GPU",
+            WARNING,
+            f"{nodes} there, but no nvidia-smi: driver, clocks and throttling will be unknown",
+            "put nvidia-smi on PATH (WSL 2: /usr/lib/wsl/lib); in a container: NVIDIA_DRIVER_CAPABILITIES=all",
+        )
+    remedy = "install NVIDIA's driver; in a container: docker run --gpus all; or capture on the machine that has the GPU"
+    return Check("GPU", ERROR, "no NVIDIA GPU: no nvidia-smi, no /dev/nvidia0, no Jetson", remedy)
+
+
+def _devices(found: Findings) -> Iterator[Check]:
+    if closed := [name for name, may_open in found.around.devices.items() if not may_open]:
+        remedy = _JOIN_GROUPS if "/dev/nvmap" in closed else "look at its owner and group: ls -l /dev/nvidia*"
+        yield Check("devices", ERROR, f"{', '.join(closed)} may not be opened by this user", remedy)
+    elif found.facts.get("jetson") and "/dev/nvmap" not in found.around.devices:
+        yield Check(
+            "devices",
+            ERROR,
+            "a Jetson without /dev/nvmap: CUDA cannot start",
+            "in a container use --runtime nvidia; otherwise the kernel is not that of this L4T",
+        )
+
+
+def _jetson(found: Findings) -> Iterator[Check]:
+    board = found.facts["jetson"]
+    soc = f" ({board['soc']})" if board.get("soc") else ""
+    release = f"L4T {board['l4t']}" if board.get("l4t") else "L4T unknown: /etc/nv_tegra_release is not there"
+    yield Check("Jetson", OK, f"{board.get('model') or 'model unknown'}{soc}, {release}")
+    mode = board.get("power_mode")
+    change = "sudo nvpmodel -p --verbose lists the modes, sudo nvpmodel -m N changes it (may reboot); capture never does"
+    if mode is None:
+        why = "nvpmodel does not tell" if "nvpmodel" in found.probes else "no nvpmodel"
+        yield Check(
+            "nvpmodel", WARNING, f"power mode unknown: {why}", "in a container mount /usr/sbin/nvpmodel"
+        )
+    else:
+        fastest = mode.startswith("MAXN")
+        yield Check("nvpmodel", OK if fastest else NOTE, f"power mode {mode}", "" if fastest else change)
+    yield _jetson_clocks(found.facts.get("gpu_clock") or {})
+    if found.around.tegrastats is None:
+        yield Check(
+            "tegrastats", NOTE, "not found", "in a container mount /usr/bin/tegrastats; capture needs none"
+        )
+    else:
+        yield Check("tegrastats", OK, found.around.tegrastats)
+
+
+def _jetson_clocks(clock: Mapping[str, Any]) -> Check:
+    name = "jetson_clocks"
+    if clock.get("locked") is None:
+        return Check(name, WARNING, "unknown whether the GPU clock is locked", "sudo jetson_clocks --show")
+    at_most = clock["max_hz"] / 1e6
+    if clock["locked"]:
+        return Check(name, OK, f"GPU clock locked at {at_most:.0f} MHz")
+    text = f"GPU clock not locked, {clock['min_hz'] / 1e6:.0f} to {at_most:.0f} MHz"
+    if clock.get("governor"):
+        text += f" ({clock['governor']})"
+    return Check(
+        name, WARNING, text, "sudo jetson_clocks, after the power mode is chosen; it lasts until reboot"
+    )
+
+
+def _clock_permission(found: Findings) -> Iterator[Check]:
+    gpus = found.facts.get("gpus") or []
+    if not gpus:
+        return
+    may = found.around.may_lock_clocks
+    if may is None:
+        yield Check(
+            "clocks", NOTE, "unknown whether this user may lock them", "capture --lock-clocks tries it"
+        )
+    elif may:
+        yield Check(
+            "clocks", OK, "this user may lock them", "capture --lock-clocks max, for numbers that repeat"
+        )
+    else:
+        by_hand = "sudo nvidia-smi -lgc MHZ,MHZ before, sudo nvidia-smi -rgc afterwards"
+        inside = "; a container needs --cap-add SYS_ADMIN" if found.facts.get("container") else ""
+        yield Check("clocks", NOTE, "this user may not lock them (no CAP_SYS_ADMIN)", by_hand + inside)
+    if any((gpu.get("persistence_mode") or "").lower() == "disabled" for gpu in gpus):
+        yield Check(
+            "clocks",
+            NOTE,
+            "persistence mode is off: a lock may vanish when the last program ends",
+            "sudo nvidia-smi -pm 1",
+        )
+
+
+def _memory(found: Findings) -> Iterator[Check]:
+    memory = found.facts.get("memory") or {}
+    total, available, swap = (memory.get(f"{name}_kib") for name in ("total", "available", "swap_free"))
+    if total is None or available is None:
+        return
+    text = f"{format_bytes(available * 1024)} of {format_bytes(total * 1024)} available"
+    is_board = bool(found.facts.get("jetson"))
+    remedies = ["close other programs"]
+    if is_board and found.around.is_graphical:
+        remedies.append("stop the desktop: sudo systemctl isolate multi-user.target")
+    if is_board and swap == 0:
+        text += ", no swap"
+        remedies.append("add swap on disk: without it the kernel kills trtexec in large builds")
+    scarce = available < (2 * _LEAST_MEMORY_KIB if is_board else _LEAST_MEMORY_KIB)
+    if scarce or (is_board and swap == 0 and total < 5 << 20):
+        why = "; the GPU shares it, and a builder short of memory skips fast tactics" if is_board else ""
+        yield Check("memory", WARNING, text + why, "; ".join(remedies))
+    else:
+        yield Check("memory", OK, text)
+
+
+def _disk(disk: Disk) -> Iterator[Check]:
+    where = str(disk.wanted)
+    if not disk.is_directory:
+        yield Check("disk", ERROR, f"{disk.existing} is no directory", "choose another --outdir")
+        return
+    if not disk.is_writable:
+        yield Check("disk", ERROR, f"nothing may be written in {disk.existing}", "choose another --outdir")
+        return
+    if disk.free_bytes is None:
+        yield Check("disk", NOTE, f"unknown how much is free in {where}")
+        return
+    text = f"{format_bytes(disk.free_bytes)} free for {where}"
+    remedy = "an engine with its logs may take gigabytes: make room, or choose another --outdir"
+    if disk.free_bytes < _LEAST_DISK_BYTES:
+        yield Check("disk", ERROR, text, remedy)
+    elif disk.free_bytes < _AMPLE_DISK_BYTES:
+        yield Check("disk", WARNING, text, remedy)
+    else:
+        yield Check("disk", OK, text)
+
+
+def _container(found: Findings) -> Iterator[Check]:
+    kind = found.facts.get("container")
+    if kind:
+        yield Check(
+            "container",
+            NOTE,
+            f"inside of {kind}",
+            "power mode, clocks and other programs are the host's: look there too",
+        )
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """The last line."""
+    errors = list(dict.fromkeys(re.sub(r" \d+$", "", one.name) for one in checks if one.status == ERROR))
+    if errors:
+        return f"capture cannot run here: {', '.join(errors)}"
+    warnings = sum(one.status == WARNING for one in checks)
+    return "capture can run here" + (f", with {plural(warnings, 'warning')}" if warnings else "")

@@ -1,0 +1,38 @@
+"""The options of `trex-tui doctor`."""
+
+from __future__ import annotations
+
+import argparse
+
+_EXAMPLES = """\
+examples:
+  trex-tui doctor                                     can a capture run here, and what to do where not
+  trex-tui doctor --trtexec ~/TensorRT-10.16/bin      with this trtexec
+  trex-tui doctor --json | jq '.checks[] | select(.status != "ok")'
+
+It asks as an ordinary user and changes nothing: no sudo, no power mode, no clocks. Exit code: 0 capture can run,
+1 something that it needs is missing.
+"""
+
+
+def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its options."""
+    from trex_tui.arguments import _FILES
+
+    doctor = commands.add_parser(
+        "doctor",
+        help="can a capture run here: trtexec, GPU, clocks, disk, and what to do",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    program = doctor.add_argument(
+        "--trtexec", metavar="FILE", help="default: $TRTEXEC, PATH, the usual places"
+    )
+    outdir = doctor.add_argument(
+        "--outdir", metavar="DIR", default="results", help="where sets are to lie; default: results"
+    )
+    for action in (program, outdir):
+        action.complete = _FILES  # type: ignore[attr-defined]
+    doctor.add_argument(
+        "--json", action="store_true", help="print one JSON object (schema trex-tui/doctor/1)"
+    )
