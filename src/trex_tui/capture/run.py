@@ -112,6 +112,7 @@ def run(
     *,
     timeout_s: float | None = None,
     grace_s: float = GRACE_S,
+    stdin: int = subprocess.DEVNULL,
 ) -> Outcome:
     """Run one command to its end.
 
@@ -123,6 +124,7 @@ def run(
         tick: Called with the process id several times a second.
         timeout_s: Longest duration; None is without.
         grace_s: Between SIGTERM and SIGKILL.
+        stdin: A descriptor for its standard input; nothing to read by default.
 
     Raises:
         TrexError: The program cannot be started, or the log not be written; nothing is left running.
@@ -131,7 +133,7 @@ def run(
         with log.open("wb", buffering=0) as file:
             process = subprocess.Popen(
                 list(argv),
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
