@@ -96,7 +96,7 @@ class Remote:
 
     def _keep(self, said: IO[bytes]) -> str:
         begin, mark = f"{self.word}\n".encode(), f"\n{self.word}\n".encode()
-        argv = self.ssh.argv(KEEP, self.word, self._tenths(), secrets.token_hex(8))
+        argv = self.ssh.argv(KEEP, self.word, self.tenths, secrets.token_hex(8))
         self._keeper = keeper = start(argv, subprocess.PIPE, said)
         assert keeper.stdout is not None
         os.set_blocking(keeper.stdout.fileno(), False)
@@ -108,13 +108,17 @@ class Remote:
                     keeper.wait(0.02)
                 continue
             out += data
-            if out.endswith(mark) and out.count(mark[1:]) > 1:  # before the path there may be what a profile of the shell prints
+            if (
+                out.endswith(mark) and out.count(mark[1:]) > 1
+            ):  # before the path there may be what a profile of the shell prints
                 return os.fsdecode(out[out.index(begin) + len(begin) : -len(mark)])
             if not data:
                 raise self.ssh.failure(keeper.wait(), said)
         raise RemoteError(f"{self.ssh.host}: interrupted")
 
-    def _tenths(self) -> str:
+    @property
+    def tenths(self) -> str:
+        """The grace in tenths of a second, as the scripts take it."""
         return str(max(1, round(self.grace_s * 10)))
 
     def close(self) -> bool:
@@ -136,7 +140,9 @@ class Remote:
         clean = keeper.wait() == 0
         self._stack.close()
         if not clean and self.directory:
-            self.note(f"{self.ssh.host} did not say that it deleted {self.directory}; it does when it notices")
+            self.note(
+                f"{self.ssh.host} did not say that it deleted {self.directory}; it does when it notices"
+            )
         return clean
 
     def find(self, given: str | None) -> Trtexec:
@@ -158,7 +164,8 @@ class Remote:
         if not refused and given:
             refused = f"{self.ssh.host}: --trtexec: there is no {given} that may be executed"
         raise TrtexecNotFoundError(
-            refused or f"{self.ssh.host}: no trtexec on the PATH of a command over ssh (.bashrc does not apply), "
+            refused
+            or f"{self.ssh.host}: no trtexec on the PATH of a command over ssh (.bashrc does not apply), "
             "in /usr/src/tensorrt/bin, /opt/tensorrt/bin or a TensorRT-*/bin; name it with --trtexec"
         )
 
@@ -188,7 +195,7 @@ class Remote:
 
     def command(self, one: RunPlan) -> tuple[str, ...]:
         """The local command that has a run done there."""
-        return self.ssh.argv(RUN, self.word, self.directory, self._tenths(), *one.argv)
+        return self.ssh.argv(RUN, self.word, self.directory, self.tenths, *one.argv)
 
     def run(
         self,
@@ -243,17 +250,27 @@ class Remote:
         sentence = f"the connection to {self.ssh.host} was lost" + (f" ({why})" if why else "")
         return Verdict(False, LOST_KEY, sentence, remedy)
 
-    def _bring_back(self, one: RunPlan) -> None:
+    def wanted(self, one: RunPlan) -> list[tuple[str, Path]]:
+        """What a run leaves there -> where it is to be here."""
         there = self._there[one.log]
         pairs = [
             (str(remote), local) for (_, remote), (_, local) in zip(there.exports, one.exports, strict=True)
         ]
+        cache = self.options.timing_cache if self.options else None
+        if one.role == BUILD and cache is not None:
+            pairs.append((f"{self.directory}/timing.cache", Path(cache)))
+        if one.role == BUILD and self.with_engine:
+            pairs.append((str(there.engine), one.engine))
+        return pairs
+
+    def _bring_back(self, one: RunPlan) -> None:
         if one.role == BUILD:
-            self._engine = self._ask_engine(there.engine)
-            cache = self.options.timing_cache if self.options else None
-            if cache is not None:
-                pairs.append((f"{self.directory}/timing.cache", Path(cache)))
-        if pairs:
+            self._engine = self._ask_engine(self._there[one.log].engine)
+            if self.with_engine and self._engine is not None:
+                self.note(
+                    f"fetching {one.engine.name} ({format_bytes(self._engine[0])}) from {self.ssh.host}"
+                )
+        if pairs := self.wanted(one):
             self._fetch(pairs)
 
     def _fetch(self, pairs: list[tuple[str, Path]]) -> None:
@@ -277,14 +294,11 @@ class Remote:
         return self._engine[2]
 
     def entry(self, engine: Path) -> dict[str, Any]:
-        """Size and digest of the engine, which is brought back if that is wanted; no digest if nothing there can tell it."""
+        """Size and digest of the engine, which was brought back if that is wanted; no digest if nothing there can tell it."""
         self.head(engine)
         assert self._engine is not None
         size, digest, _ = self._engine
         if self.with_engine:
-            there = next(one.engine for one in self._there.values() if one.role == BUILD)
-            self.note(f"fetching {engine.name} ({format_bytes(size)}) from {self.ssh.host}")
-            self._fetch([(str(there), engine)])
             found = file_entry(engine)
             if digest not in (None, found["sha256"]):
                 raise ConnectionLostError(f"{self.ssh.host}: {engine.name} did not arrive whole")
@@ -385,4 +399,3 @@ def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
         raise ConnectionLostError(f"{host}: the connection ended before {target.name} was here") from None
     except TrexError as error:
         raise ConnectionLostError(f"{error} (while {target.name} came)") from None
-

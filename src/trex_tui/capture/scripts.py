@@ -26,9 +26,7 @@ KEEP: Final = (
 RUN: Final = (
     # word directory grace command…. Output in order in one stream; the input is a life line: when it ends, so does the
     # command. The last line is `word exit-code left`; left is 1 if children were left, which are ended.
-    "umask 077; t=$1 d=$2 g=$3; shift 3; "
-    + _END
-    + 'exec 3<&0 </dev/null 2>&1; cd "$d" || exit 1; '
+    "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>&1; cd "$d" || exit 1; '
     'if command -v setsid >/dev/null; then setsid "$@" 3<&- & p=$! e=-$p; else "$@" 3<&- & p=$! e=$p; fi; '
     'printf "%s\\n" "$e" >"$d/pid"; '
     '( while read -r x <&3; do :; done; end "$e" || end "$p" ) >/dev/null 2>&1 & w=$!; exec 3<&-; '
@@ -73,7 +71,7 @@ ENGINE: Final = (
 PROBE: Final = (
     # word ids all-fields group…: `word kind name code`, then the text.
     't=$1 i=$2 q=$3; shift 3; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
-    "ask() { if command -v timeout >/dev/null; then timeout 10 \"$@\"; else \"$@\"; fi </dev/null 2>&1; }; "
+    'ask() { if command -v timeout >/dev/null; then timeout 10 "$@"; else "$@"; fi </dev/null 2>&1; }; '
     'say uname release; uname -r; say uname machine; uname -m; [ "$i" = 0 ] || { say uname node; uname -n; }; '
     "for f in /.dockerenv /run/.containerenv /proc/1/cgroup /etc/nv_tegra_release /proc/device-tree/compatible "
     "/proc/device-tree/model /proc/meminfo /sys/class/devfreq/*/device/of_node/name /sys/class/devfreq/*/cur_freq "

@@ -68,8 +68,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
     if options.onnx is not None:
         # Beside the model, where the loader looks for it.
         model = files[0]
-        for location in external_data(model.source):
-            files.append(_beside(model, location))
+        files.extend(_beside(model, location) for location in external_data(model.source))
     if options.timing_cache is not None:
         there = replace(there, timing_cache=f"{directory}/timing.cache")
         if Path(options.timing_cache).is_file():

@@ -76,9 +76,7 @@ class Ssh:
         """
         return b"".join(self.stream(stop, script, *arguments, source=source))
 
-    def stream(
-        self, stop: Stop, script: str, *arguments: str, source: Path | None = None
-    ) -> Iterator[bytes]:
+    def stream(self, stop: Stop, script: str, *arguments: str, source: Path | None = None) -> Iterator[bytes]:
         """The same in pieces as they come.
 
         Raises:

@@ -110,9 +110,7 @@ def workspace_of(request: Request) -> Workspace:
     return workspace
 
 
-def capture(
-    request: Request, trtexec: Trtexec, stop: Stop, view: View, place: Place | None = None
-) -> Result:
+def capture(request: Request, trtexec: Trtexec, stop: Stop, view: View, place: Place | None = None) -> Result:
     """Do it, on this machine or in another place.
 
     Raises:
