@@ -250,6 +250,10 @@ class Remote:
         sentence = f"the connection to {self.ssh.host} was lost" + (f" ({why})" if why else "")
         return Verdict(False, LOST_KEY, sentence, remedy)
 
+    def path_of(self, one: RunPlan) -> str:
+        """The engine of a run, there."""
+        return str(self._there[one.log].engine)
+
     def wanted(self, one: RunPlan) -> list[tuple[str, Path]]:
         """What a run leaves there -> where it is to be here."""
         there = self._there[one.log]
@@ -265,7 +269,7 @@ class Remote:
 
     def _bring_back(self, one: RunPlan) -> None:
         if one.role == BUILD:
-            self._engine = self._ask_engine(self._there[one.log].engine)
+            self._engine = self._ask_engine(self.path_of(one))
             if self.with_engine and self._engine is not None:
                 self.note(
                     f"fetching {one.engine.name} ({format_bytes(self._engine[0])}) from {self.ssh.host}"
@@ -278,8 +282,8 @@ class Remote:
         with contextlib.closing(stream):
             unpack(stream, [local for _, local in pairs], self.ssh.host)
 
-    def _ask_engine(self, engine: Path) -> tuple[int, str | None, bytes] | None:
-        said = self.ssh.call(self.stop, ENGINE, self.word, str(engine))
+    def _ask_engine(self, engine: str) -> tuple[int, str | None, bytes] | None:
+        said = self.ssh.call(self.stop, ENGINE, self.word, engine)
         size, _, rest = said.partition(b"\n")
         digest, _, head = rest.partition(b"\n")
         if not size.strip().isdigit():

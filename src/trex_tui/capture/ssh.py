@@ -12,7 +12,7 @@ import select
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -76,7 +76,9 @@ class Ssh:
         """
         return b"".join(self.stream(stop, script, *arguments, source=source))
 
-    def stream(self, stop: Stop, script: str, *arguments: str, source: Path | None = None) -> Iterator[bytes]:
+    def stream(
+        self, stop: Stop, script: str, *arguments: str, source: Path | None = None
+    ) -> Generator[bytes, None, None]:
         """The same in pieces as they come.
 
         Raises:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TextIO
 
 from trex_tui.capture.judge import LOST
+from trex_tui.capture.plan import BUILD
 from trex_tui.capture.quoting import command_line, quoted
 from trex_tui.capture.remote import Remote
 from trex_tui.capture.run import Stop, stop_on_signals
-from trex_tui.capture.scripts import FETCH, KEEP, MAKE, SEND
+from trex_tui.capture.scripts import ENGINE, FETCH, KEEP, MAKE, SEND
 from trex_tui.capture.ssh import Ssh, checked_hosts, folder_of
 from trex_tui.capture.work import Request, Result, capture, workspace_of
 from trex_tui.commands.capture_view import CaptureView, make_view
@@ -149,5 +150,7 @@ def _dry_run(job: Job, given: str | None, stop: Stop) -> None:
         show(*ssh.argv(SEND, word, one.directory, one.name), redirect=f" < {quoted(str(one.source))}")
     for run in runs:
         show(*place.command(run), redirect=f" > {quoted(str(run.log))}")
+        if run.role == BUILD:
+            show(*ssh.argv(ENGINE, word, place.path_of(run)))
         if wanted := place.wanted(run):
             show(*ssh.argv(FETCH, word, *(remote for remote, _ in wanted)))
