@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import select
 import shlex
 import shutil
 import signal
@@ -38,7 +37,7 @@ class Server:
     """A running sshd.
 
     Attributes:
-        config: For `ssh -F`; every host name leads here.
+        config: For `ssh -F`; every host name leads here, but for `nowhere`.
         temporary: TMPDIR of its sessions, with a name that must be quoted.
         process: The listener.
     """
@@ -74,10 +73,13 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
         f'SetEnv "TMPDIR={value}"\n',
         encoding="utf-8",
     )
-    shared = f"  ControlMaster auto\n  ControlPath {place / 'c'}\n  ControlPersist 60\n" if multiplexed else ""
+    shared = (
+        f"  ControlMaster auto\n  ControlPath {place / 'c'}\n  ControlPersist 60\n" if multiplexed else ""
+    )
     config = place / "ssh.conf"
     config.write_text(
-        f"Host *\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n  IdentityFile {place / 'user'}\n"
+        f"Host nowhere\n  Port 1\n  ControlPath none\nHost *\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n"
+        f"  IdentityFile {place / 'user'}\n"
         f"  IdentitiesOnly yes\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n{shared}",
         encoding="utf-8",
     )
@@ -142,7 +144,3 @@ def program(directory: Path, version: str = "10.4.0", **environment: str) -> Pat
     path.write_text(f'#!/bin/sh\n{words} exec {shlex.quote(str(real))} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
     return path
-
-
-def readable(pipe: int, seconds: float = 60) -> bool:
-    return bool(select.select([pipe], [], [], seconds)[0])

@@ -36,6 +36,8 @@ from trex_tui.text import format_bytes
 
 _CLOSE_S = 15.0
 """How long the other side has for its cleaning, beyond the grace."""
+_SLACK_S = 5.0
+"""Until ssh is killed, after the other side has killed what did not end by itself."""
 _APART = 'e=$1; shift; exec "$@" 2>"$e"'
 """What ssh itself says must not get into the log."""
 _TAIL = 256
@@ -211,21 +213,22 @@ class Remote:
         said = Path(self._local) / "ssh.txt"
         argv = ("/bin/sh", "-c", _APART, "trex-tui", str(said), *self.command(one))
         sieve = Sieve(self.word.encode() + b" ", feed)
-        life, ours = os.pipe()
-        try:
-            outcome = run(
-                argv,
-                one.log,
-                stop,
-                sieve.feed,
-                lambda _: tick(None),
-                timeout_s=timeout_s,
-                grace_s=grace_s,
-                stdin=life,
-            )
-        finally:
-            os.close(ours)
-            os.close(life)
+        life, end = os.pipe()
+        with os.fdopen(end, "wb") as ours:
+            try:
+                outcome = run(
+                    argv,
+                    one.log,
+                    stop,
+                    sieve.feed,
+                    lambda _: tick(None),
+                    timeout_s=timeout_s,
+                    grace_s=grace_s + _SLACK_S,
+                    stdin=life,
+                    ask=ours.close,  # what it says of its end comes through, too
+                )
+            finally:
+                os.close(life)
         sieve.close()
         ended = cut_end(one.log, self.word)
         if ended is not None:

@@ -20,19 +20,20 @@ KEEP: Final = (
     + _END
     + 'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; d=$d/trex-tui.$3; mkdir "$d" || exit 1; '
     'printf "%s\\n%s\\n%s\\n" "$t" "$d" "$t"; exec >/dev/null 2>&1; while read -r x; do :; done; '
-    'if [ -f "$d/pid" ] && read -r p <"$d/pid"; then end "$p"; fi; '
+    ': >"$d/over"; if [ -f "$d/pid" ] && read -r p <"$d/pid"; then end "$p"; fi; '
     'n=0; while rm -rf "$d"; [ -e "$d" ] && [ "$n" -lt 20 ]; do n=$((n + 1)); sleep 1; done; [ ! -e "$d" ]'
 )
 RUN: Final = (
-    # word directory grace command…. Output in order in one stream; the input is a life line: when it ends, so does the
-    # command. The last line is `word exit-code left`; left is 1 if children were left, which are ended.
-    "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>&1; cd "$d" || exit 1; '
-    'if command -v setsid >/dev/null; then setsid "$@" 3<&- & p=$! e=-$p; else "$@" 3<&- & p=$! e=$p; fi; '
+    # word directory grace command…. Output in order in one stream, without what the shell itself says (`Killed`). The input is
+    # a life line: when it ends, so does the command. The last line is `word exit-code left`; left is 1 if children were
+    # left, which are ended. There is no last line if the connection that holds the directory was lost.
+    "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>/dev/null; cd "$d" || exit 1; '
+    'if command -v setsid >/dev/null; then setsid "$@" 3<&- 2>&1 & p=$! e=-$p; else "$@" 3<&- 2>&1 & p=$! e=$p; fi; '
     'printf "%s\\n" "$e" >"$d/pid"; '
     '( while read -r x <&3; do :; done; end "$e" || end "$p" ) >/dev/null 2>&1 & w=$!; exec 3<&-; '
     'wait "$p"; r=$?; kill -s KILL "$w" 2>/dev/null; wait "$w" 2>/dev/null; l=0; '
     'if kill -s 0 -- "$e" 2>/dev/null; then l=1; end "$e"; fi; rm -f "$d/pid"; '
-    'printf "%s %s %s\\n" "$t" "$r" "$l"; exit 0'
+    '[ -d "$d" ] && [ ! -e "$d/over" ] || exit 1; printf "%s %s %s\\n" "$t" "$r" "$l"; exit 0'
 )
 FIND: Final = (
     # word given. For each trtexec up to the first that answers as one: `word by`, its path, `word help`, what it says.
