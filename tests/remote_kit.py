@@ -78,8 +78,8 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
     )
     config = place / "ssh.conf"
     config.write_text(
-        f"Host nowhere\n  Port 1\n  ControlPath none\nHost *\n  HostName 127.0.0.1\n  Port {port}\n  User {getpass.getuser()}\n"
-        f"  IdentityFile {place / 'user'}\n"
+        f"Host nowhere\n  Port 1\n  ControlPath none\nHost *\n  HostName 127.0.0.1\n  Port {port}\n"
+        f"  User {getpass.getuser()}\n  IdentityFile {place / 'user'}\n"
         f"  IdentitiesOnly yes\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n{shared}",
         encoding="utf-8",
     )

@@ -164,6 +164,12 @@ class TestFailure:
         assert manifest["runs"][-1]["children_ended"] == 1
         assert server.left() == []
 
+    def test_time_is_up(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        there = program(here / "t", FAKE_TRTEXEC_FAIL="hang")
+        assert capture("--trtexec", str(there), "--timeout", "0.5s") == 3
+        assert "the time allowed" in capsys.readouterr().err
+        assert server.left() == []
+
     def test_unknown_option(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         there = program(here / "t", "8.2.1")
         assert capture("--trtexec", str(there), "--fp8") == 2

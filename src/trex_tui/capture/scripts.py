@@ -24,9 +24,9 @@ KEEP: Final = (
     'n=0; while rm -rf "$d"; [ -e "$d" ] && [ "$n" -lt 20 ]; do n=$((n + 1)); sleep 1; done; [ ! -e "$d" ]'
 )
 RUN: Final = (
-    # word directory grace command…. Output in order in one stream, without what the shell itself says (`Killed`). The input is
-    # a life line: when it ends, so does the command. The last line is `word exit-code left`; left is 1 if children were
-    # left, which are ended. There is no last line if the connection that holds the directory was lost.
+    # word directory grace command…. Output in order in one stream, without what the shell itself says (`Killed`). The
+    # input is a life line: when it ends, so does the command. The last line is `word exit-code left`; left is 1 if children
+    # were left, which are ended. There is no last line if the connection that holds the directory was lost.
     "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>/dev/null; cd "$d" || exit 1; '
     'if command -v setsid >/dev/null; then setsid "$@" 3<&- 2>&1 & p=$! e=-$p; else "$@" 3<&- 2>&1 & p=$! e=$p; fi; '
     'printf "%s\\n" "$e" >"$d/pid"; '
