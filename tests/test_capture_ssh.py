@@ -113,7 +113,7 @@ class TestSuccess:
         there = str(program(here / "t"))
         assert capture("--host", "nowhere", "--trtexec", there) == 2
         _, err = capsys.readouterr()
-        assert "trex-tui: nowhere: error: nowhere: ssh: connect to host 127.0.0.1 port 1: " in err
+        assert "trex-tui: nowhere: error: ssh: connect to host 127.0.0.1 port 1: " in err
         assert names(here / "results/net/jet") == WITHOUT_ENGINE
         assert capture("--host", "thor", "--trtexec", there, "--force") == 0
         out, err = capsys.readouterr()
@@ -178,7 +178,7 @@ class TestFailure:
 
     def test_no_trtexec(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
         assert capture("--trtexec", str(here)) == 2
-        assert f"jet: --trtexec: there is no {here}" in capsys.readouterr().err
+        assert f"jet: --trtexec: there is no {here} there" in capsys.readouterr().err
         assert server.left() == []
 
 

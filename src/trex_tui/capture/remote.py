@@ -164,11 +164,11 @@ class Remote:
             except TrtexecNotFoundError as error:
                 refused = f"{self.ssh.host}: {error}"
         if not refused and given:
-            refused = f"{self.ssh.host}: --trtexec: there is no {given} that may be executed"
+            refused = f"{self.ssh.host}: --trtexec: there is no {given} there that may be executed"
         raise TrtexecNotFoundError(
             refused
             or f"{self.ssh.host}: no trtexec on the PATH of a command over ssh (.bashrc does not apply), "
-            "in /usr/src/tensorrt/bin, /opt/tensorrt/bin or a TensorRT-*/bin; name it with --trtexec"
+            "in /usr/src/tensorrt/bin, /opt/tensorrt/bin or a TensorRT-*/bin; $TRTEXEC names none there; state --trtexec"
         )
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:

@@ -22,11 +22,12 @@ examples:
   trex-tui capture --onnx bert.onnx --min-shapes ids:1x8 --opt-shapes ids:8x128 --max-shapes ids:32x512
   trex-tui capture --engine resnet.engine --repeat 5 --outdir results/resnet     profile only, five times
   trex-tui capture --onnx resnet.onnx --int8 --calib calib.cache --dry-run       the commands, not run
-  trex-tui capture --onnx resnet.onnx --host user@jetson --host xavier        there, into results/resnet/<host>
+  trex-tui capture --onnx resnet.onnx --host user@jetson --host xavier      there, into results/resnet/<host>
   trex-tui capture --onnx resnet.onnx -- --maxTactics=16 --tacticSources=-CUDNN  the rest goes to both runs of trtexec
 
 The set is made beside its place and moved there whole. A failed run leaves its logs in <name>.failed, and a set that is
-there already is replaced with --force alone. Exit code: 3 trtexec failed, 130 interrupted.
+there already is replaced with --force alone. Exit code: 3 trtexec failed, 130 interrupted;
+a connection that was lost is 2, and of several hosts the worst counts.
 """
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 

@@ -36,7 +36,7 @@ class HostView(CaptureView):
     def say(self, text: str) -> None:
         """One line, whole even where several machines talk."""
         with self.lock:
-            super().say(f"{self.host}: {text}")
+            super().say(f"{self.host}: {text.replace(f'error: {self.host}: ', 'error: ', 1)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _one(
             job.ssh, stop, with_engine=job.with_engine, note=view.note, grace_s=job.request.grace_s
         ) as place:
             result = capture(job.request, place.find(given), stop, view, place)
-    except TrexError as error:
+    except (TrexError, OSError) as error:
         if stop.times:
             view.say("interrupted")
             return INTERRUPTED
@@ -120,9 +120,10 @@ def _tell(job: Job, result: Result, view: CaptureView, lock: nullcontext[None] |
     if result.interrupted:
         view.say("interrupted" + (f"; the logs are in {result.directory}" if result.directory else ""))
         return INTERRUPTED
+    whose = f"{view.host}: " if isinstance(view, HostView) else ""
     with lock:
         for line in result.last:
-            sys.stderr.write(f"  {printable(line)}\n")
+            sys.stderr.write(f"  {whose}{printable(line)}\n")
     if result.log is not None:
         view.say(f"the whole log: {result.log}")
     what = f"{result.run.role} run" if result.run else "capture"
