@@ -59,18 +59,48 @@ class Host:
     Attributes:
         facts: Understood values by name; None where a machine does not tell.
         probes: Name -> how it was asked, and the text that came.
+        recording: Of another machine; None asks this one.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
     probes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    recording: Recording | None = None
+
+    def program(self, name: str, path: str) -> str | None:
+        """Where a program is, of those that `path` lists."""
+        return shutil.which(name, path=path) if self.recording is None else self.recording.programs.get(name)
+
+    @property
+    def release(self) -> str:
+        """Of the kernel."""
+        return platform.release() if self.recording is None else self.recording.system.get("release", "")
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
         return {**self.facts, "probes": self.probes}
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a machine answered when it was asked, in place of asking.
+
+    Attributes:
+        system: `release`, `machine` and, on request, `node`, as uname has them.
+        programs: Program -> its path, where it has one.
+        answers: Last argument that tells what was asked (`--query-gpu=…`, `-q`) -> exit code, text.
+    """
+
+    system: Mapping[str, str]
+    programs: Mapping[str, str]
+    answers: Mapping[str, tuple[int, str]]
+
+
 def probe_host(
-    *, with_ids: bool = False, environ: Mapping[str, str] = os.environ, root: Path = Path("/")
+    *,
+    with_ids: bool = False,
+    environ: Mapping[str, str] = os.environ,
+    root: Path = Path("/"),
+    recording: Recording | None = None,
 ) -> Host:
     """Ask this machine; never raises, and never takes longer than a few seconds.
 
@@ -78,8 +108,9 @@ def probe_host(
         with_ids: Also what tells this machine from others of its kind.
         environ: Where PATH is read.
         root: What stands for `/`.
+        recording: Of another machine, whose files lie in `root`.
     """
-    host = Host()
+    host = Host(recording=recording)
     path = environ.get("PATH", os.defpath)
     parts: tuple[Callable[[], None], ...] = (
         lambda: _system(host, root, with_ids),
@@ -98,10 +129,13 @@ def probe_host(
 
 
 def _system(host: Host, root: Path, with_ids: bool) -> None:
-    host.facts["kernel"] = platform.release()
-    host.facts["machine"] = platform.machine()
+    system: Mapping[str, str] = {"machine": platform.machine(), "node": platform.node()}
+    if host.recording is not None:
+        system = host.recording.system
+    host.facts["kernel"] = host.release or None
+    host.facts["machine"] = system.get("machine") or None
     host.facts["container"] = _container(root)
-    host.facts["host_name"] = platform.node() if with_ids else None
+    host.facts["host_name"] = (system.get("node") or None) if with_ids else None
 
 
 def _container(root: Path) -> str | None:
@@ -117,7 +151,7 @@ def _container(root: Path) -> str | None:
 
 def _gpus(host: Host, path: str, with_ids: bool) -> None:
     host.facts["gpus"] = []
-    program = shutil.which("nvidia-smi", path=path)
+    program = host.program("nvidia-smi", path)
     if program is None:
         return
     fields = [name for group in _SMI_GROUPS for name in group] + (list(_SMI_IDS) if with_ids else [])
@@ -131,6 +165,13 @@ def _gpus(host: Host, path: str, with_ids: bool) -> None:
                 {**(rows[place] if place < len(rows) else {}), **more} for place, more in enumerate(part)
             ] or rows
     host.facts["gpus"] = [_gpu(row) for row in rows]
+
+
+def smi_queries(*, with_ids: bool) -> list[str]:
+    """What nvidia-smi may be asked: all fields at once, then the groups to ask one by one if that is refused."""
+    groups = [*_SMI_GROUPS, *([_SMI_IDS] if with_ids else [])]
+    fields = [name for group in groups for name in group]
+    return [",".join(fields), *(",".join(one) for one in groups)]
 
 
 def _smi(host: Host, program: str, key: str, fields: Any) -> list[dict[str, str | None]] | None:  # noqa: ANN401
@@ -190,7 +231,7 @@ def _jetson(host: Host, root: Path, path: str) -> None:
     release = _read_probe(host, root, "etc/nv_tegra_release")
     compatible = (_read_probe(host, root, "proc/device-tree/compatible") or "").replace("\0", " ")
     host.facts["jetson"] = None
-    if release is None and "tegra" not in compatible and not platform.release().endswith("-tegra"):
+    if release is None and "tegra" not in compatible and not host.release.endswith("-tegra"):
         return
     match = re.search(r"R(\d+) \(release\), REVISION: ([\d.]+)", release or "")
     soc = re.search(r"nvidia,(tegra\d+)", compatible)
@@ -204,7 +245,7 @@ def _jetson(host: Host, root: Path, path: str) -> None:
 
 
 def _power_mode(host: Host, root: Path, path: str) -> str | None:
-    program = shutil.which("nvpmodel", path=f"{path}{os.pathsep}{root / 'usr/sbin'}")
+    program = host.program("nvpmodel", f"{path}{os.pathsep}{root / 'usr/sbin'}")
     if program is None:
         return None
     _, text = _ask(host, "nvpmodel", [program, "-q"])
@@ -283,6 +324,11 @@ def _read_probe(host: Host, root: Path, name: str) -> str | None:
 
 def _ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
     """Exit code and output of a program; 127 and why if it does not start."""
+    if host.recording is not None:
+        asked = next((one for one in argv[1:] if one in host.recording.answers), "")
+        recorded, said = host.recording.answers.get(asked, (127, "not asked"))
+        host.probes[key] = {"command": argv, "exit_code": recorded, "raw": said[:_MOST_TEXT]}
+        return recorded, said[:_MOST_TEXT]
     try:
         done = subprocess.run(
             argv,

@@ -7,6 +7,7 @@ process killed in between leaves half of everything.
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from trex_tui.capture.watch import Watcher
 from trex_tui.errors import ArtifactError, Severity
 
 _PLAN_MAGIC = b"ftrt"
+LOST = "connection_lost"
+"""Key of a verdict: the machine is gone, and nobody knows how the run ended."""
 _LONGEST_QUOTE = 200
 
 
@@ -31,7 +34,7 @@ class Verdict:
     Attributes:
         passed: Whether its files can be used.
         key: Short name of the failure: one of `failures.FAILURES`, or `interrupted`, `timed_out`, `killed`, `crashed`,
-            `no_banner`, `files`, `unknown`; empty if it passed.
+            `connection_lost`, `no_banner`, `files`, `unknown`; empty if it passed.
         sentence: What went wrong.
         remedy: What to do; may be empty.
         remarks: What to know of a run that passed.
@@ -47,8 +50,24 @@ class Verdict:
         return f"{self.sentence}; {self.remedy}" if self.remedy else self.sentence
 
 
-def judge(run: RunPlan, outcome: Outcome, seen: Watcher, trtexec: Trtexec) -> Verdict:
-    """Judge a run that has ended."""
+def head_of(path: Path) -> bytes:
+    """The bytes that tell an engine.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return file.read(len(_PLAN_MAGIC))
+
+
+def judge(
+    run: RunPlan,
+    outcome: Outcome,
+    seen: Watcher,
+    trtexec: Trtexec,
+    head: Callable[[Path], bytes] = head_of,
+) -> Verdict:
+    """Judge a run that has ended; `head` reads the beginning of an engine, which may lie on another machine."""
     if outcome.stopped == INTERRUPTED:
         return Verdict(False, "interrupted", "interrupted")
     if outcome.stopped == TIMED_OUT:
@@ -59,7 +78,7 @@ def judge(run: RunPlan, outcome: Outcome, seen: Watcher, trtexec: Trtexec) -> Ve
     if seen.status != "PASSED":
         remedy = "the log shows how far it came"
         return Verdict(False, "no_banner", "trtexec ended without saying that it passed", remedy)
-    broken = broken_files(run, trtexec)
+    broken = broken_files(run, trtexec, head)
     if broken:
         remedy = "see whether the disk is full (df) and the directory can be written"
         return Verdict(False, "files", f"trtexec says that it passed, but {broken}", remedy)
@@ -93,25 +112,24 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def broken_files(run: RunPlan, trtexec: Trtexec) -> str:
+def broken_files(run: RunPlan, trtexec: Trtexec, head: Callable[[Path], bytes] = head_of) -> str:
     """What is wrong with the files that the run promised, as a clause; empty if nothing is."""
     if run.role == BUILD:
-        return _broken_engine(run.engine, trtexec)
+        return _broken_engine(run.engine, trtexec, head)
     for kind, path in run.exports:
         if reason := _broken_export(kind, path):
             return f"{path.name} {reason}"
     return ""
 
 
-def _broken_engine(path: Path, trtexec: Trtexec) -> str:
+def _broken_engine(path: Path, trtexec: Trtexec, head: Callable[[Path], bytes]) -> str:
     try:
-        with path.open("rb") as file:
-            head = file.read(len(_PLAN_MAGIC))
+        begin = head(path)
     except OSError as error:
         return f"{path.name}: {error.strerror or error}"
-    if not head:
+    if not begin:
         return f"{path.name} is empty"
-    if head != _PLAN_MAGIC and trtexec.numbers >= (8, 6):
+    if begin != _PLAN_MAGIC and trtexec.numbers >= (8, 6):
         return f"{path.name} is no serialized engine"
     return ""
 

@@ -121,7 +121,15 @@ def ask(path: Path, found_by: str = "", environ: Mapping[str, str] | None = None
         raise TrtexecNotFoundError(f"{path} --help does not answer within {HELP_TIMEOUT_S} s") from None
     except OSError as error:
         raise TrtexecNotFoundError(f"{path} cannot be run: {error.strerror or error}") from None
-    text = done.stdout.decode("utf-8", errors="replace")
+    return understand(done.stdout.decode("utf-8", errors="replace"), path, found_by)
+
+
+def understand(text: str, path: Path, found_by: str = "") -> Trtexec:
+    """What `--help` printed, of a trtexec on any machine.
+
+    Raises:
+        TrtexecNotFoundError: As `ask`.
+    """
     if library := _MISSING_LIBRARY.search(text):
         raise TrtexecNotFoundError(
             f"{path} does not start: {library['library']} is missing; add the lib directory of this TensorRT "

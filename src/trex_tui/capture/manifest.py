@@ -63,6 +63,7 @@ class Manifest:
         runs: One entry per run of trtexec, failed ones included.
         clocks: What became of the wish for locked clocks; None without one.
         remarks: What to know about the numbers, in sentences.
+        remote: The machine that it was done on; None if it was this one.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Manifest:
     after: Mapping[str, Any] | None = None
     clocks: ClockLock | None = None
     remarks: list[str] = field(default_factory=list)
+    remote: Mapping[str, Any] | None = None
 
     def add_run(self, run: RunPlan, outcome: Outcome, verdict: Verdict, log: Path) -> None:
         """Note a run that has ended."""
@@ -121,6 +123,7 @@ class Manifest:
             "engine": self.engine,
             "work_directory": str(self.directory),
             "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
+            "remote": self.remote,
             "runs": self.runs,
             "remarks": self.remarks,
             "clocks": None if self.clocks is None else self.clocks.document(),

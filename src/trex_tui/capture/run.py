@@ -112,6 +112,8 @@ def run(
     *,
     timeout_s: float | None = None,
     grace_s: float = GRACE_S,
+    stdin: int = subprocess.DEVNULL,
+    ask: Callable[[], None] | None = None,
 ) -> Outcome:
     """Run one command to its end.
 
@@ -123,6 +125,8 @@ def run(
         tick: Called with the process id several times a second.
         timeout_s: Longest duration; None is without.
         grace_s: Between SIGTERM and SIGKILL.
+        stdin: A descriptor for its standard input; nothing to read by default.
+        ask: How to ask it for its end, in place of SIGTERM.
 
     Raises:
         TrexError: The program cannot be started, or the log not be written; nothing is left running.
@@ -131,13 +135,13 @@ def run(
         with log.open("wb", buffering=0) as file:
             process = subprocess.Popen(
                 list(argv),
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 bufsize=0,
             )
-            return _Runner(process, stop, timeout_s, grace_s).follow(
+            return _Runner(process, stop, timeout_s, grace_s, ask).follow(
                 lambda data: _tee(data, file, feed), tick
             )
     except OSError as error:
@@ -156,9 +160,15 @@ class _Runner:
     """A started process on its way to its end."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], stop: Stop, timeout_s: float | None, grace_s: float
+        self,
+        process: subprocess.Popen[bytes],
+        stop: Stop,
+        timeout_s: float | None,
+        grace_s: float,
+        ask: Callable[[], None] | None = None,
     ) -> None:
         self.process = process
+        self.ask = ask
         self.stop = stop
         self.grace_s = grace_s
         self.started = datetime.now(timezone.utc)
@@ -271,7 +281,10 @@ class _Runner:
         if not self.stopped:
             self.stopped = why
         if self.kill_at is None:
-            self._signal(signal.SIGTERM)
+            if self.ask is None:
+                self._signal(signal.SIGTERM)
+            else:
+                self.ask()
             self.kill_at = time.monotonic() + self.grace_s
 
     def _end_children(self) -> None:

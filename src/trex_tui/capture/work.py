@@ -12,14 +12,15 @@ from typing import Protocol
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.clocks import ClockLock, locked_clocks
-from trex_tui.capture.host import changes, probe_host
-from trex_tui.capture.judge import Verdict, judge
-from trex_tui.capture.manifest import Manifest, file_entry, read_manifest
+from trex_tui.capture.host import changes
+from trex_tui.capture.judge import LOST, Verdict, judge
+from trex_tui.capture.manifest import Manifest, read_manifest
 from trex_tui.capture.metadata import write_metadata
 from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.place import Here, Place
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.resume import build_of, find_reusable, read_model
-from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop, run
+from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop
 from trex_tui.capture.watch import Watcher
 from trex_tui.errors import TrexError
 
@@ -109,38 +110,46 @@ def workspace_of(request: Request) -> Workspace:
     return workspace
 
 
-def capture(request: Request, trtexec: Trtexec, stop: Stop, view: View) -> Result:
-    """Do it.
+def capture(request: Request, trtexec: Trtexec, stop: Stop, view: View, place: Place | None = None) -> Result:
+    """Do it, on this machine or in another place.
 
     Raises:
         TrexError: It cannot begin, or the set cannot be moved into place.
     """
     workspace = workspace_of(request)
-    plan(request.options, trtexec, workspace.names)  # refuses before anything is made
+    place = place or Here()
+    place.plan(request.options, trtexec, workspace.names)  # refuses before anything is made
     try:
         with workspace:
             try:
-                return _Capture(request, trtexec, stop, view, workspace).do()
+                return _Capture(request, trtexec, stop, view, workspace, place).do()
             except (TrexError, OSError):
                 with contextlib.suppress(OSError):
                     workspace.keep_failed()
                 raise
     except OSError as error:
-        place = error.filename if isinstance(error.filename, (str, bytes)) else workspace.path
-        raise TrexError(f"{place!s}: {error.strerror or error}") from error
+        where = error.filename if isinstance(error.filename, (str, bytes)) else workspace.path
+        raise TrexError(f"{where!s}: {error.strerror or error}") from error
 
 
 class _Capture:
     def __init__(
-        self, request: Request, trtexec: Trtexec, stop: Stop, view: View, workspace: Workspace
+        self,
+        request: Request,
+        trtexec: Trtexec,
+        stop: Stop,
+        view: View,
+        workspace: Workspace,
+        place: Place,
     ) -> None:
         self.request = request
+        self.place = place
         self.trtexec = trtexec
         self.stop = stop
         self.view = view
         self.workspace = workspace
         self.names = workspace.names
-        self.runs = plan(request.options, trtexec, self.names)
+        self.runs = place.plan(request.options, trtexec, self.names)
         self.manifest = Manifest(request.name, workspace.path, request.options, trtexec)
         self.without_graph = False
 
@@ -148,8 +157,10 @@ class _Capture:
         manifest = self.manifest
         manifest.started = datetime.now(timezone.utc)
         self.view.note(f"trtexec of TensorRT {self.trtexec.version}: {self.trtexec.path}")
-        manifest.before = probe_host(with_ids=self.request.with_ids).document()
+        manifest.before = self.place.probe(with_ids=self.request.with_ids)
+        manifest.remote = self.place.document(with_ids=self.request.with_ids)
         manifest.model = read_model(Path(self.request.options.model))
+        self.place.prepare()
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
@@ -173,7 +184,7 @@ class _Capture:
             failure = self._one(one, place, len(runs))
             if failure is not None:
                 return failure
-        self.manifest.after = probe_host(with_ids=self.request.with_ids).document()
+        self.manifest.after = self.place.probe(with_ids=self.request.with_ids)
         return None
 
     def _complete(self, said: list[str]) -> Result:
@@ -237,7 +248,7 @@ class _Capture:
             return self._give_up(one, verdict, seen)
         write_metadata(one.log, one.role, self.names.file(f"{one.role}.metadata.json", one.number))
         if one.role == BUILD:
-            self.manifest.engine = {"path": one.engine.name, **file_entry(one.engine)}
+            self.manifest.engine = {"path": one.engine.name, **self.place.entry(one.engine)}
         self.manifest.write(self.names)
         if self.stop.times and place < total:
             return self._give_up(one, Verdict(False, "interrupted", "interrupted"), seen)
@@ -258,21 +269,16 @@ class _Capture:
         self.view.begin(one, place, total)
         seen, began = Watcher(), time.monotonic()
 
-        def tick(pid: int) -> None:
-            self.view.progress(seen, time.monotonic() - began, _rss_bytes(pid))
+        def tick(rss_bytes: int | None) -> None:
+            self.view.progress(seen, time.monotonic() - began, rss_bytes)
 
-        outcome = run(
-            one.argv,
-            one.log,
-            self.stop,
-            seen.feed,
-            tick,
-            timeout_s=self.request.timeout_s,
-            grace_s=self.request.grace_s,
+        request = self.request
+        outcome, gone = self.place.run(
+            one, self.stop, seen.feed, tick, timeout_s=request.timeout_s, grace_s=request.grace_s
         )
         seen.close()
         self.view.progress(seen, outcome.wall_s, None)
-        verdict = judge(one, outcome, seen, self.trtexec)
+        verdict = gone or judge(one, outcome, seen, self.trtexec, self.place.head)
         if outcome.children:
             remark = f"trtexec left {outcome.children} processes behind; they were ended"
             verdict = replace(verdict, remarks=(*verdict.remarks, remark))
@@ -285,8 +291,8 @@ class _Capture:
         manifest = self.manifest
         manifest.status = "interrupted" if interrupted else "failed"
         manifest.ended = datetime.now(timezone.utc)
-        if not interrupted:  # somebody waits for the prompt
-            manifest.after = probe_host(with_ids=self.request.with_ids).document()
+        if not interrupted and verdict.key != LOST:  # somebody waits for the prompt, or nobody answers
+            manifest.after = self.place.probe(with_ids=self.request.with_ids)
         manifest.write(self.names)
         log = one.log.relative_to(self.names.directory)
         left = self.workspace.keep_failed()
@@ -300,15 +306,6 @@ class _Capture:
             None if left is None else left / log,
             tuple(manifest.remarks),
         )
-
-
-def _rss_bytes(pid: int) -> int | None:
-    """Resident memory of a process, out of /proc."""
-    try:
-        fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
-        return int(fields[1]) * 4096
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def commands(request: Request, trtexec: Trtexec) -> tuple[RunPlan, ...]:

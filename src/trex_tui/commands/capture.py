@@ -22,10 +22,12 @@ examples:
   trex-tui capture --onnx bert.onnx --min-shapes ids:1x8 --opt-shapes ids:8x128 --max-shapes ids:32x512
   trex-tui capture --engine resnet.engine --repeat 5 --outdir results/resnet     profile only, five times
   trex-tui capture --onnx resnet.onnx --int8 --calib calib.cache --dry-run       the commands, not run
+  trex-tui capture --onnx resnet.onnx --host user@jetson --host xavier      there, into results/resnet/<host>
   trex-tui capture --onnx resnet.onnx -- --maxTactics=16 --tacticSources=-CUDNN  the rest goes to both runs of trtexec
 
 The set is made beside its place and moved there whole. A failed run leaves its logs in <name>.failed, and a set that is
-there already is replaced with --force alone. Exit code: 3 trtexec failed, 130 interrupted.
+there already is replaced with --force alone. Exit code: 3 trtexec failed, 130 interrupted;
+a connection that was lost is 2, and of several hosts the worst counts.
 """
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -34,7 +36,7 @@ def add_capture(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     """Add the options of the command."""
     parser = commands.add_parser(
         "capture",
-        help="run trtexec here: build, profile, and leave a complete set",
+        help="run trtexec, here or over ssh: build, profile, and leave a complete set",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -132,6 +134,15 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
         "--timeout", type=_duration, metavar="TIME", help="end a run of trtexec after 90s, 30m, 2h"
     )
     group.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="run there, over your ssh (keys, no passwords); files are sent and fetched; may be repeated: side by side, "
+        "into one directory per host",
+    )
+    group.add_argument("--with-engine", action="store_true", help="with --host: fetch the engine too")
+    group.add_argument(
         "--with-ids", action="store_true", help="note host name, UUIDs and serial numbers of this machine"
     )
     group.add_argument(
@@ -192,6 +203,12 @@ def run_capture(options: argparse.Namespace) -> int:
     wanted = _options_of(options)
     checked_inputs(wanted)
     request = _request_of(options, wanted)
+    if options.host:
+        return _elsewhere(options, request)
+    if options.with_engine:
+        from trex_tui.errors import TrexError
+
+        raise TrexError("--with-engine goes with --host; here the engine is always part of the set")
     if options.dry_run:
         return _dry_run(request, find_trtexec(options.trtexec))
     workspace_of(request)  # before trtexec is asked, which may take long
@@ -201,6 +218,15 @@ def run_capture(options: argparse.Namespace) -> int:
     with stop_on_signals() as stop, _view() as view:
         result = capture(request, trtexec, stop, view)
     return _tell(result, request, options.open)
+
+
+def _elsewhere(options: argparse.Namespace, request: Request) -> int:
+    from trex_tui.commands.capture_hosts import run_hosts
+
+    code, done = run_hosts(options, request)
+    if code == _OK and len(done) == 1:
+        return _offer(done[0].request, options.open)
+    return code
 
 
 def _options_of(options: argparse.Namespace) -> CaptureOptions:

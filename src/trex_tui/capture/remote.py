@@ -1,0 +1,408 @@
+"""A capture on another machine: files go there, trtexec runs there, what it wrote comes back, nothing stays.
+
+One connection lasts as long as the capture. Its script makes the temporary directory, and when its input ends, because we are
+done, killed or cut off, it ends trtexec and deletes the directory. Each run has a connection of its own, whose last line
+carries a random word and the exit code: without that line nobody knows how the run ended, and the connection is what failed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.judge import LOST as LOST_KEY
+from trex_tui.capture.judge import Verdict
+from trex_tui.capture.locate import TrtexecNotFoundError, understand
+from trex_tui.capture.manifest import file_entry
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
+from trex_tui.capture.remote_host import probe_remote
+from trex_tui.capture.run import GRACE_S, Outcome, Stop, run
+from trex_tui.capture.scripts import ENGINE, FETCH, FIND, KEEP, MAKE, RUN, SEND
+from trex_tui.capture.sending import Sent, moved
+from trex_tui.capture.ssh import ConnectionLostError, RemoteError, Ssh, last_line, start
+from trex_tui.errors import TrexError
+from trex_tui.text import format_bytes
+
+_CLOSE_S = 15.0
+"""How long the other side has for its cleaning, beyond the grace."""
+_SLACK_S = 5.0
+"""Until ssh is killed, after the other side has killed what did not end by itself."""
+_APART = 'e=$1; shift; exec "$@" 2>"$e"'
+"""What ssh itself says must not get into the log."""
+_TAIL = 256
+
+
+class Remote:
+    """Another machine as a `Place`; a context manager that has a directory there.
+
+    Args:
+        ssh: How to reach it.
+        stop: Ends whatever goes on.
+        with_engine: Bring the engine back too.
+        note: Told what happens, one sentence.
+        grace_s: Between SIGTERM and SIGKILL, there.
+    """
+
+    def __init__(
+        self,
+        ssh: Ssh,
+        stop: Stop,
+        *,
+        with_engine: bool = False,
+        note: Callable[[str], None] = lambda _: None,
+        grace_s: float = GRACE_S,
+    ) -> None:
+        self.ssh = ssh
+        self.stop = stop
+        self.with_engine = with_engine
+        self.note = note
+        self.grace_s = grace_s
+        self.word = secrets.token_hex(16)
+        self.directory = ""
+        self.files: list[Sent] = []
+        self.options: CaptureOptions | None = None
+        self.folders: list[str] = []
+        self._there: dict[Path, RunPlan] = {}
+        self._local = ""
+        self._engine: tuple[int, str | None, bytes] | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Remote:
+        """Connect, and make the directory.
+
+        Raises:
+            RemoteError: It cannot be reached, or has no place for temporary files.
+        """
+        try:
+            self._local = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="trex-tui."))
+            self.directory = self._keep(self._stack.enter_context(tempfile.TemporaryFile()))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _keep(self, said: IO[bytes]) -> str:
+        begin, mark = f"{self.word}\n".encode(), f"\n{self.word}\n".encode()
+        argv = self.ssh.argv(KEEP, self.word, self.tenths, secrets.token_hex(8))
+        self._keeper = keeper = start(argv, subprocess.PIPE, said)
+        assert keeper.stdout is not None
+        os.set_blocking(keeper.stdout.fileno(), False)
+        out = b""
+        while not self.stop.times:
+            data = keeper.stdout.read(1 << 16)
+            if data is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    keeper.wait(0.02)
+                continue
+            out += data
+            if (
+                out.endswith(mark) and out.count(mark[1:]) > 1
+            ):  # before the path there may be what a profile of the shell prints
+                return os.fsdecode(out[out.index(begin) + len(begin) : -len(mark)])
+            if not data:
+                raise self.ssh.failure(keeper.wait(), said)
+        raise RemoteError(f"{self.ssh.host}: interrupted")
+
+    @property
+    def tenths(self) -> str:
+        """The grace in tenths of a second, as the scripts take it."""
+        return str(max(1, round(self.grace_s * 10)))
+
+    def close(self) -> bool:
+        """Have the other side end what runs and delete the directory; whether it says that it did."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is None:
+            return True
+        assert keeper.stdin is not None
+        assert keeper.stdout is not None
+        with contextlib.suppress(OSError):
+            keeper.stdin.close()
+        asked, until = self.stop.times, time.monotonic() + self.grace_s + _CLOSE_S
+        while keeper.poll() is None and time.monotonic() < until and self.stop.times == asked:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                keeper.wait(0.05)
+        if keeper.poll() is None:
+            keeper.kill()
+        keeper.stdout.close()
+        clean = keeper.wait() == 0
+        self._stack.close()
+        if not clean and self.directory:
+            self.note(
+                f"{self.ssh.host} did not say that it deleted {self.directory}; it does when it notices"
+            )
+        return clean
+
+    def find(self, given: str | None) -> Trtexec:
+        """The trtexec there. Lines of .bashrc that extend PATH do not apply to commands over ssh.
+
+        Raises:
+            TrexError: There is none that can be used.
+        """
+        said = self.ssh.call(self.stop, FIND, self.word, given or "")
+        parts = [part.partition(b"\n") for part in said.split(f"\n{self.word} ".encode())[1:]]
+        refused = ""
+        for (found_by, _, path), (_, _, text) in zip(parts[::2], parts[1::2], strict=False):
+            try:
+                return understand(
+                    text.decode("utf-8", errors="replace"), Path(os.fsdecode(path)), found_by.decode()
+                )
+            except TrtexecNotFoundError as error:
+                refused = f"{self.ssh.host}: {error}"
+        if not refused and given:
+            refused = f"{self.ssh.host}: --trtexec: there is no {given} there that may be executed"
+        raise TrtexecNotFoundError(
+            refused
+            or f"{self.ssh.host}: no trtexec on the PATH of a command over ssh (.bashrc does not apply), "
+            "in /usr/src/tensorrt/bin, /opt/tensorrt/bin or a TensorRT-*/bin; $TRTEXEC names none there; state --trtexec"
+        )
+
+    def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
+        """The runs: commands with paths of there, files of here."""
+        self.options = options
+        there, self.files = moved(options, self.directory)
+        remote = plan(there, trtexec, Names(Path(self.directory), names.name))
+        local = plan(options, trtexec, names)
+        self._there = {here.log: one for here, one in zip(local, remote, strict=True)}
+        self.folders = sorted({str(one.log.parent) for one in remote})
+        return tuple(replace(here, argv=one.argv) for here, one in zip(local, remote, strict=True))
+
+    def prepare(self) -> None:
+        """Send the files."""
+        self.ssh.call(self.stop, MAKE, self.word, *self.folders)
+        for one in self.files:
+            size = one.source.stat().st_size
+            self.note(f"sending {one.source} ({format_bytes(size)}) to {self.ssh.host}")
+            said = self.ssh.call(self.stop, SEND, self.word, one.directory, one.name, source=one.source)
+            if said.strip() != str(size).encode():
+                raise ConnectionLostError(f"{self.ssh.host}: {one.source} did not arrive whole")
+
+    def probe(self, *, with_ids: bool) -> dict[str, Any]:
+        """Its state."""
+        return probe_remote(self.ssh, self.stop, self.word, with_ids=with_ids)
+
+    def command(self, one: RunPlan) -> tuple[str, ...]:
+        """The local command that has a run done there."""
+        return self.ssh.argv(RUN, self.word, self.directory, self.tenths, *one.argv)
+
+    def run(
+        self,
+        one: RunPlan,
+        stop: Stop,
+        feed: Callable[[bytes], None],
+        tick: Callable[[int | None], None],
+        *,
+        timeout_s: float | None,
+        grace_s: float,
+    ) -> tuple[Outcome, Verdict | None]:
+        """Run to the end, and bring back what it wrote."""
+        said = Path(self._local) / "ssh.txt"
+        argv = ("/bin/sh", "-c", _APART, "trex-tui", str(said), *self.command(one))
+        sieve = Sieve(self.word.encode() + b" ", feed)
+        life, end = os.pipe()
+        with os.fdopen(end, "wb") as ours:
+            try:
+                outcome = run(
+                    argv,
+                    one.log,
+                    stop,
+                    sieve.feed,
+                    lambda _: tick(None),
+                    timeout_s=timeout_s,
+                    grace_s=grace_s + _SLACK_S,
+                    stdin=life,
+                    ask=ours.close,  # what it says of its end comes through, too
+                )
+            finally:
+                os.close(life)
+        sieve.close()
+        ended = cut_end(one.log, self.word)
+        if ended is not None:
+            code, left = ended
+            signal = code - 128 if code > 128 else None
+            outcome = replace(
+                outcome, exit_code=None if signal else code, signal=signal, children=left, is_gone=True
+            )
+        elif not outcome.stopped:
+            return outcome, self._lost(said)
+        if outcome.exit_code == 0 and not outcome.stopped:
+            self._bring_back(one)
+        return outcome, None
+
+    def _lost(self, said: Path) -> Verdict:
+        with said.open("rb") as file:
+            why = last_line(file)
+        if self.close():
+            remedy = "trtexec was ended there, and its files were deleted"
+        else:
+            remedy = "that machine ends trtexec and deletes its files as soon as its sshd notices"
+        sentence = f"the connection to {self.ssh.host} was lost" + (f" ({why})" if why else "")
+        return Verdict(False, LOST_KEY, sentence, remedy)
+
+    def path_of(self, one: RunPlan) -> str:
+        """The engine of a run, there."""
+        return str(self._there[one.log].engine)
+
+    def wanted(self, one: RunPlan) -> list[tuple[str, Path]]:
+        """What a run leaves there -> where it is to be here."""
+        there = self._there[one.log]
+        pairs = [
+            (str(remote), local) for (_, remote), (_, local) in zip(there.exports, one.exports, strict=True)
+        ]
+        cache = self.options.timing_cache if self.options else None
+        if one.role == BUILD and cache is not None:
+            pairs.append((f"{self.directory}/timing.cache", Path(cache)))
+        if one.role == BUILD and self.with_engine:
+            pairs.append((str(there.engine), one.engine))
+        return pairs
+
+    def _bring_back(self, one: RunPlan) -> None:
+        if one.role == BUILD:
+            self._engine = self._ask_engine(self.path_of(one))
+            if self.with_engine and self._engine is not None:
+                self.note(
+                    f"fetching {one.engine.name} ({format_bytes(self._engine[0])}) from {self.ssh.host}"
+                )
+        if pairs := self.wanted(one):
+            self._fetch(pairs)
+
+    def _fetch(self, pairs: list[tuple[str, Path]]) -> None:
+        stream = self.ssh.stream(self.stop, FETCH, self.word, *(remote for remote, _ in pairs))
+        with contextlib.closing(stream):
+            unpack(stream, [local for _, local in pairs], self.ssh.host)
+
+    def _ask_engine(self, engine: str) -> tuple[int, str | None, bytes] | None:
+        said = self.ssh.call(self.stop, ENGINE, self.word, engine)
+        size, _, rest = said.partition(b"\n")
+        digest, _, head = rest.partition(b"\n")
+        if not size.strip().isdigit():
+            return None
+        text = digest.decode("ascii", errors="replace").rstrip(".")
+        return int(size), text if len(text) == 64 else None, head
+
+    def head(self, engine: Path) -> bytes:
+        """How the engine that was built there begins."""
+        if self._engine is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(engine))
+        return self._engine[2]
+
+    def entry(self, engine: Path) -> dict[str, Any]:
+        """Size and digest of the engine, which was brought back if that is wanted; no digest if nothing there can tell it."""
+        self.head(engine)
+        assert self._engine is not None
+        size, digest, _ = self._engine
+        if self.with_engine:
+            found = file_entry(engine)
+            if digest not in (None, found["sha256"]):
+                raise ConnectionLostError(f"{self.ssh.host}: {engine.name} did not arrive whole")
+            return found
+        return {"bytes": size, "sha256": digest}
+
+    def document(self, *, with_ids: bool) -> dict[str, Any] | None:
+        """For the manifest."""
+        return {"over": "ssh", "host": self.ssh.host if with_ids else None, "directory": self.directory}
+
+
+class Sieve:
+    """Passes on what comes, up to a mark; keeps back what may be its beginning."""
+
+    def __init__(self, mark: bytes, feed: Callable[[bytes], None]) -> None:
+        self.mark = mark
+        self.sink = feed
+        self.kept = b""
+        self.is_over = False
+
+    def feed(self, data: bytes) -> None:
+        """Take a piece."""
+        if self.is_over:
+            return
+        data = self.kept + data
+        place = data.find(self.mark)
+        if place >= 0:
+            self.is_over, self.kept = True, b""
+        else:
+            longest = min(len(data), len(self.mark) - 1)
+            kept = next((n for n in range(longest, 0, -1) if self.mark.startswith(data[-n:])), 0)
+            place = len(data) - kept
+            self.kept = data[place:]
+        if place:
+            self.sink(data[:place])
+
+    def close(self) -> None:
+        """No more comes: what was kept back was no mark."""
+        if self.kept:
+            self.sink(self.kept)
+            self.kept = b""
+
+
+def cut_end(log: Path, word: str) -> tuple[int, int] | None:
+    """Take the last line of ours off a log.
+
+    Returns:
+        Exit code as a shell has it (128 and more: a signal), and whether children were left; None if there is no such line.
+
+    Raises:
+        OSError: The log cannot be read.
+    """
+    with log.open("r+b") as file:
+        begin = max(0, file.seek(0, os.SEEK_END) - _TAIL)
+        file.seek(begin)
+        tail = file.read()
+        place = tail.rfind(word.encode() + b" ")
+        words = tail[place:].split() if place >= 0 else []
+        if len(words) != 3 or not tail.endswith(b"\n") or not (words[1] + words[2]).isdigit():
+            return None
+        file.truncate(begin + place)
+    return int(words[1]), int(words[2])
+
+
+def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
+    """Write files that come one after the other, each behind its size; one that the other side has not is left out.
+
+    Raises:
+        ConnectionLostError: The stream ends too early; no half of a file is left.
+        OSError: A file cannot be written.
+    """
+    rest = b""
+    for target in targets:
+        while b"\n" not in rest:
+            rest += _more(pieces, target, host)
+        size, _, rest = rest.partition(b"\n")
+        if not size.strip().isdigit():
+            continue
+        left = int(size)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            with part.open("wb") as file:
+                while left:
+                    rest = rest or _more(pieces, target, host)
+                    file.write(rest[:left])
+                    rest, left = rest[left:], left - min(left, len(rest))
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    for _ in pieces:  # to its end, where a failure shows
+        pass
+
+
+def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
+    try:
+        return next(pieces)
+    except StopIteration:
+        raise ConnectionLostError(f"{host}: the connection ended before {target.name} was here") from None
+    except TrexError as error:
+        raise ConnectionLostError(f"{error} (while {target.name} came)") from None

@@ -1,0 +1,87 @@
+"""What runs on the other side: POSIX sh and nothing else, each script on one line.
+
+Every script takes a random word first, which marks what it says itself: no program can print it by chance or by intent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_END: Final = (
+    # A group (or, where there is no setsid, a process) goes: asked first, after $g tenths of a second killed.
+    'end() { kill -s TERM -- "$1" 2>/dev/null || return 1; n=0; '
+    'while kill -s 0 -- "$1" 2>/dev/null && [ "$n" -lt "$g" ]; do '
+    "n=$((n + 1)); sleep 0.1 2>/dev/null || { sleep 1; n=$((n + 9)); }; done; "
+    'kill -s KILL -- "$1" 2>/dev/null; }; '
+)
+KEEP: Final = (
+    # word grace name. Makes the directory and says where; when its input ends, by us or with the connection, all goes.
+    "umask 077; trap '' HUP INT TERM PIPE; t=$1 g=$2; "
+    + _END
+    + 'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; d=$d/trex-tui.$3; mkdir "$d" || exit 1; '
+    'printf "%s\\n%s\\n%s\\n" "$t" "$d" "$t"; exec >/dev/null 2>&1; while read -r x; do :; done; '
+    ': >"$d/over"; if [ -f "$d/pid" ] && read -r p <"$d/pid"; then end "$p"; fi; '
+    'n=0; while rm -rf "$d"; [ -e "$d" ] && [ "$n" -lt 20 ]; do n=$((n + 1)); sleep 1; done; [ ! -e "$d" ]'
+)
+RUN: Final = (
+    # word directory grace command…. Output in order in one stream, without what the shell itself says (`Killed`). The
+    # input is a life line: when it ends, so does the command. The last line is `word exit-code left`; left is 1 if children
+    # were left, which are ended. There is no last line if the connection that holds the directory was lost.
+    "umask 077; t=$1 d=$2 g=$3; shift 3; " + _END + 'exec 3<&0 </dev/null 2>/dev/null; cd "$d" || exit 1; '
+    'if command -v setsid >/dev/null; then setsid "$@" 3<&- 2>&1 & p=$! e=-$p; else "$@" 3<&- 2>&1 & p=$! e=$p; fi; '
+    'printf "%s\\n" "$e" >"$d/pid"; '
+    '( while read -r x <&3; do :; done; end "$e" || end "$p" ) >/dev/null 2>&1 & w=$!; exec 3<&-; '
+    'wait "$p"; r=$?; kill -s KILL "$w" 2>/dev/null; wait "$w" 2>/dev/null; l=0; '
+    'if kill -s 0 -- "$e" 2>/dev/null; then l=1; end "$e"; fi; rm -f "$d/pid"; '
+    '[ -d "$d" ] && [ ! -e "$d/over" ] || exit 1; printf "%s %s %s\\n" "$t" "$r" "$l"; exit 0'
+)
+FIND: Final = (
+    # word given. For each trtexec up to the first that answers as one: `word by`, its path, `word help`, what it says.
+    "t=$1 f=$2; "
+    'try() { [ -f "$1" ] && [ -x "$1" ] || return 0; printf "\\n%s %s\\n%s\\n%s help\\n" "$t" "$2" "$1" "$t"; '
+    'o=$("$1" --help 2>&1 </dev/null); printf "%s\\n" "$o"; '
+    "case $o in *'&&&& '*) exit 0;; esac; }; "
+    'if [ -n "$f" ] || [ -n "${TRTEXEC-}" ]; then b=--trtexec; [ -n "$f" ] || { b=\'$TRTEXEC\'; f=$TRTEXEC; }; '
+    "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; *) f=$PWD/$f;; esac; "
+    '[ ! -d "$f" ] || f=$f/trtexec; try "$f" "$b"; exit 0; fi; '
+    'p=$(command -v trtexec); case $p in /*) try "$p" PATH;; esac; '
+    "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
+    '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
+    'do try "$x/trtexec" "$x"; done; '
+    'set --; for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do set -- "$x" "$@"; done; '
+    'for x in "$@"; do try "$x/trtexec" "$x"; done; exit 0'
+)
+MAKE: Final = (
+    # word directory…
+    'umask 077; shift; mkdir -p "$@"'
+)
+SEND: Final = (
+    # word directory file: standard input goes there; says its size.
+    'umask 077; mkdir -p "$2" && cat >"$2/$3" && wc -c <"$2/$3"'
+)
+FETCH: Final = (
+    # word file…: of each its size and its bytes, or `-`.
+    'shift; for f in "$@"; do if [ -f "$f" ]; then wc -c <"$f" && cat "$f" || exit 1; else echo -; fi; done'
+)
+ENGINE: Final = (
+    # word file: size, the digest if something there can tell it, and whether it begins like an engine.
+    '[ -f "$2" ] || { echo -; exit 0; }; wc -c <"$2"; '
+    'h=$({ sha256sum <"$2" || shasum -a 256 <"$2" || openssl dgst -sha256 -r <"$2"; } 2>/dev/null); '
+    'echo "${h%% *}."; dd if="$2" bs=4 count=1 2>/dev/null'
+)
+PROBE: Final = (
+    # word ids all-fields group…: `word kind name code`, then the text.
+    't=$1 i=$2 q=$3; shift 3; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
+    'ask() { if command -v timeout >/dev/null; then timeout 10 "$@"; else "$@"; fi </dev/null 2>&1; }; '
+    'say uname release; uname -r; say uname machine; uname -m; [ "$i" = 0 ] || { say uname node; uname -n; }; '
+    "for f in /.dockerenv /run/.containerenv /proc/1/cgroup /etc/nv_tegra_release /proc/device-tree/compatible "
+    "/proc/device-tree/model /proc/meminfo /sys/class/devfreq/*/device/of_node/name /sys/class/devfreq/*/cur_freq "
+    "/sys/class/devfreq/*/min_freq /sys/class/devfreq/*/max_freq /sys/class/devfreq/*/governor "
+    "/sys/class/thermal/thermal_zone*/type /sys/class/thermal/thermal_zone*/temp /sys/class/hwmon/hwmon*/name "
+    '/sys/class/hwmon/hwmon*/oc*_event_cnt; do [ -f "$f" ] && [ -r "$f" ] && { say file "$f"; cat "$f" 2>/dev/null; }; done; '
+    'if command -v nvidia-smi >/dev/null; then smi() { o=$(ask nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits); '
+    'c=$?; say smi "$1" "$c"; printf "%s\\n" "$o"; [ -n "$o" ]; }; '
+    'smi "$q"; case $c in 0|14) ;; *) for x in "$@"; do smi "$x"; done;; esac; fi; '
+    'm=$(PATH=$PATH:/usr/sbin command -v nvpmodel) && { o=$(ask "$m" -q); c=$?; say nvpmodel -q "$c"; '
+    'printf "%s\\n" "$o"; }; exit 0'
+)

@@ -1,0 +1,317 @@
+"""Captures elsewhere without a network: quoting, what is sent, what comes back, and the scripts under each shell here."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fake_trtexec import install
+from fake_trtexec.kit import fifo, wait_for, wait_for_end
+from trex_tui.capture import scripts
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.remote import Sieve, cut_end, unpack
+from trex_tui.capture.remote_host import read_probe
+from trex_tui.capture.sending import external_data, moved
+from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
+from trex_tui.cli import main
+from trex_tui.errors import TrexError
+
+SHELLS = [one for one in ("dash", "bash", "busybox", "ksh", "mksh", "zsh") if shutil.which(one)] or ["sh"]
+ALL = (scripts.KEEP, scripts.RUN, scripts.FIND, scripts.MAKE, scripts.SEND, scripts.FETCH)
+SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE)
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+
+
+def sh(shell: str, script: str, *arguments: str) -> list[str]:
+    applet = ["sh"] if shell == "busybox" else []
+    return [shell, *applet, "-c", script, "trex-tui", *arguments]
+
+
+class TestQuoting:
+    @given(st.lists(TEXTS, max_size=4))
+    def test_a_shell_gives_back_what_was_said(self, words: list[str]) -> None:
+        """ssh hands its last argument to a login shell: that shell, and the one it starts, leave every word as it is."""
+        *_, host, remote = Ssh("jet").argv('printf "<%s>" "$@"', *words)
+        assert host == "jet"
+        done = subprocess.run(["/bin/sh", "-c", remote], capture_output=True, check=True)
+        assert done.stdout.decode() == "".join(f"<{one}>" for one in words or [""])
+        assert shlex.split(remote)[-len(words) :] == words or not words
+
+    def test_bytes(self) -> None:
+        remote = Ssh("jet").argv('printf "%s" "$1"', os.fsdecode(b"caf\xe9 \xff"))[-1]
+        done = subprocess.run(["/bin/sh", "-c", remote], capture_output=True, check=True)
+        assert done.stdout == b"caf\xe9 \xff"
+
+    def test_options(self) -> None:
+        argv = Ssh("user@jet", "my conf").argv("true")
+        assert argv[:4] == ("ssh", "-T", "-F", "my conf")
+        assert "BatchMode=yes" in argv
+        assert argv[-3:-1] == ("--", "user@jet")
+        assert "-F" not in Ssh("jet").argv("true")
+
+    @pytest.mark.parametrize("script", SCRIPTS)
+    def test_scripts_are_one_line(self, script: str) -> None:
+        assert script.isprintable()
+
+
+class TestHosts:
+    @pytest.mark.parametrize("host", ["", "-oProxyCommand=x", "a b", "a\nb", "a\x1b[31m"])
+    def test_refused(self, host: str) -> None:
+        with pytest.raises(TrexError, match="not the name of a machine"):
+            checked_hosts([host])
+
+    def test_twice(self) -> None:
+        with pytest.raises(TrexError, match="there twice"):
+            checked_hosts(["a", "b", "a"])
+
+    def test_folders(self) -> None:
+        assert folder_of("user@jetson-1.local") == "user@jetson-1.local"
+        assert folder_of("ssh://user@jet:22") == "ssh___user@jet_22"
+        assert folder_of("../x") == "_._x"
+        assert folder_of("..") == "_."
+
+    def test_config(self) -> None:
+        assert checked_hosts(["a"], {})[0].config is None
+        assert checked_hosts(["a"], {"TREX_TUI_SSH_CONFIG": "f"})[0].config == "f"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--host", "-x", "--dry-run"], "--host"),
+        (["--host", "a", "--host", "a"], "there twice"),
+        (["--host", "a", "--resume"], "--resume works on this machine alone"),
+        (["--host", "a", "--lock-clocks"], "--lock-clocks works on this machine alone"),
+        (["--with-engine"], "--with-engine goes with --host"),
+    ],
+)
+def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"x")
+    try:
+        code = main(["capture", "--onnx", str(tmp_path / "net.onnx"), *arguments])
+    except SystemExit as error:  # argparse
+        code = int(str(error.code))
+    assert code == 2
+    assert told in capsys.readouterr().err
+
+
+def location(name: bytes) -> bytes:
+    size = len(name)
+    length = bytes([size]) if size < 128 else bytes([size & 0x7F | 0x80, size >> 7])
+    return b"\x0a\x08location\x12" + length + name
+
+
+class TestSending:
+    def test_external_data(self, tmp_path: Path) -> None:
+        model = tmp_path / "m.onnx"
+        long = b"d/" + b"n" * 200
+        model.write_bytes(b"x" + location(b"w.bin") + b"y" + location(long) + location(b"w.bin"))
+        assert external_data(model) == ["w.bin", long.decode()]
+        model.write_bytes(location(b"cut off")[:-1])
+        assert external_data(model) == []
+        model.write_bytes(b"")
+        assert external_data(model) == []
+
+    @pytest.mark.parametrize("name", [b"../w", b"/etc/passwd", b"a/../../b"])
+    def test_weights_elsewhere(self, tmp_path: Path, name: bytes) -> None:
+        model = tmp_path / "m.onnx"
+        model.write_bytes(location(name))
+        with pytest.raises(TrexError, match="outside of its directory"):
+            moved(CaptureOptions(onnx=str(model)), "/t")
+
+    def test_weights_missing(self, tmp_path: Path) -> None:
+        model = tmp_path / "m.onnx"
+        model.write_bytes(location(b"w"))
+        with pytest.raises(TrexError, match="its weights are missing"):
+            moved(CaptureOptions(onnx=str(model)), "/t")
+
+    def test_every_file(self, tmp_path: Path) -> None:
+        for name in ("m.engine", "p.so", "a,b", "c"):
+            (tmp_path / name).write_bytes(b"x")
+        options = CaptureOptions(
+            engine=str(tmp_path / "m.engine"),
+            plugins=(str(tmp_path / "p.so"), "libthere.so"),
+            load_inputs=f"x:{tmp_path / 'c'},'y:0':{tmp_path / 'c'}",
+            timing_cache=str(tmp_path / "none yet"),
+        )
+        there, files = moved(options, "/t")
+        assert there.engine == "/t/in/0/m.engine"
+        assert there.plugins == ("/t/in/1/p.so", "libthere.so")
+        assert there.load_inputs == "x:/t/in/2/input-0,'y:0':/t/in/3/input-1"
+        assert there.timing_cache == "/t/timing.cache"
+        assert [one.path for one in files] == [
+            *("/t/in/0/m.engine", "/t/in/1/p.so"),
+            *("/t/in/2/input-0", "/t/in/3/input-1"),
+        ]
+
+
+class TestComingBack:
+    @given(st.binary(max_size=60), st.integers(1, 7), st.booleans())
+    def test_sieve(self, text: bytes, step: int, ends: bool) -> None:
+        """However it is cut in pieces, all before the mark passes and nothing of it."""
+        mark = b"aab "
+        before = text.split(mark)[0]
+        whole = text + (mark + b"0 0\n" if ends else b"")
+        got: list[bytes] = []
+        sieve = Sieve(mark, got.append)
+        for place in range(0, len(whole), step):
+            sieve.feed(whole[place : place + step])
+        sieve.close()
+        expected = whole.split(mark)[0]
+        assert b"".join(got) == expected
+        assert expected.startswith(before) or ends
+
+    @pytest.mark.parametrize(
+        ("tail", "found"),
+        [
+            (b"w 0 0\n", (0, 0)),
+            (b"w 137 1\n", (137, 1)),
+            (b"w 0", None),
+            (b"w 0 x\n", None),
+            (b"w 0 0 0\n", None),
+            (b"", None),
+        ],
+    )
+    def test_end_of_a_log(self, tmp_path: Path, tail: bytes, found: tuple[int, int] | None) -> None:
+        log = tmp_path / "log"
+        for text in (b"", b"no newline", b"x" * 1000 + b"\r\n"):
+            log.write_bytes(text + tail)
+            assert cut_end(log, "w") == found
+            assert log.read_bytes() == (text if found else text + tail)
+
+    @given(st.lists(st.one_of(st.none(), st.binary(max_size=20)), max_size=4), st.integers(1, 9))
+    def test_files(
+        self, tmp_path_factory: pytest.TempPathFactory, files: list[bytes | None], step: int
+    ) -> None:
+        place = tmp_path_factory.mktemp("unpack")
+        whole = b"".join(b"-\n" if one is None else b"%d\n%s" % (len(one), one) for one in files)
+        targets = [place / str(number) for number in range(len(files))]
+        unpack(iter([whole[n : n + step] for n in range(0, len(whole), step)]), targets, "jet")
+        assert [one.read_bytes() if one.exists() else None for one in targets] == files
+
+    def test_half_a_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ConnectionLostError, match="before f was here"):
+            unpack(iter([b"10\nhal"]), [tmp_path / "f"], "jet")
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+class TestScripts:
+    def test_run(self, shell: str, tmp_path: Path) -> None:
+        script = "echo o1; echo e1 >&2; echo o2; kill -9 $$"
+        argv = sh(shell, scripts.RUN, "w", str(tmp_path), "50", "/bin/sh", "-c", script)
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.read() == b"o1\ne1\no2\nw 137 0\n"
+        assert process.returncode == 0
+
+    @pytest.mark.parametrize("how", ["hang", "stubborn"])
+    def test_life_line(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+        """Its input ends: so does what runs, politely or not."""
+        pipe = fifo(tmp_path / "fifo")
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", how)
+        monkeypatch.setenv("FAKE_TRTEXEC_FIFO", str(pipe))
+        model = tmp_path / "m"
+        model.write_bytes(b"x")
+        trtexec = [
+            str(install(tmp_path / "t", "10.4.0")),
+            f"--onnx={model}",
+            f"--saveEngine={tmp_path / 'e'}",
+        ]
+        argv = sh(shell, scripts.RUN, "w", str(tmp_path), "2", *trtexec)
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            pid = wait_for(pipe)
+            assert process.stdin is not None
+            process.stdin.close()
+            assert process.stdout is not None
+            last = process.stdout.read().splitlines()[-1]
+        wait_for_end(pid)
+        assert last.split()[1] == (b"143" if how == "hang" else b"137")
+
+    def test_keep(self, shell: str, tmp_path: Path) -> None:
+        place = tmp_path / "a 'b\n c"
+        place.mkdir()
+        argv = sh(shell, scripts.KEEP, "w", "5", "name")
+        with subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": str(place)}
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.read().decode() == f"w\n{place}/trex-tui.name\nw\n"
+            assert [one.name for one in place.iterdir()] == ["trex-tui.name"]
+            assert (place / "trex-tui.name").stat().st_mode & 0o077 == 0
+            assert process.stdin is not None
+            process.stdin.close()
+        assert process.returncode == 0
+        assert list(place.iterdir()) == []
+
+    def test_find(self, shell: str, tmp_path: Path) -> None:
+        """PATH, then an unpacked TensorRT of the home directory; --trtexec before both."""
+        first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
+        environ = {"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+
+        def found(*given: str) -> list[str]:
+            out = subprocess.check_output(
+                sh(shell, scripts.FIND, "w", *(given or ("",))), env=environ, text=True
+            )
+            return out.splitlines()[1:3]
+
+        assert found() == ["w PATH", str(first)]
+        assert found("~/TensorRT-10.4/bin") == ["w --trtexec", str(second)]
+        assert found("/nowhere") == []
+        first.unlink()
+        assert found() == [f"w {second.parent}", str(second)]
+
+    def test_probe(self, shell: str, tmp_path: Path) -> None:
+        """An nvidia-smi that knows not all fields is asked group by group."""
+        smi = tmp_path / "nvidia-smi"
+        smi.write_text(
+            "#!/bin/sh\ncase $1 in --query-gpu=index,name,driver_version) echo '0, RTX 4090, 550.54';; "
+            "--query-gpu=temperature.gpu,*) echo '41, 20.5, [N/A], 0';; *) echo 'not a valid field'; exit 2;; esac\n"
+        )
+        smi.chmod(0o755)
+        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        from trex_tui.capture.host import smi_queries
+
+        argv = sh(shell, scripts.PROBE, "w", "1", *smi_queries(with_ids=True))
+        facts = read_probe(subprocess.check_output(argv, env=environ), "w", with_ids=True)
+        assert facts["gpus"][0]["name"] == "RTX 4090"
+        assert facts["gpus"][0]["temperature_c"] == 41
+        assert facts["gpus"][0]["power_limit_w"] is None
+        assert facts["kernel"] == os.uname().release
+        assert facts["host_name"] == os.uname().nodename
+        assert facts["memory"]["total_kib"] > 0
+
+
+def test_probe_of_a_jetson() -> None:
+    """Out of what the script prints: files, and nvpmodel; a path that would leave the copy is passed over."""
+
+    def parts() -> Iterator[bytes]:
+        yield b"noise of a profile"
+        yield b"uname release\n5.15.148-tegra\n"
+        yield b"file /etc/nv_tegra_release\n# R36 (release), REVISION: 4.3, GCID: 1\n"
+        yield b"file /proc/device-tree/compatible\nnvidia,p3768\0nvidia,tegra234\0"
+        yield b"file /sys/class/devfreq/17000000.gpu/device/of_node/name\ngpu\0"
+        yield b"file /sys/class/devfreq/17000000.gpu/min_freq\n306000000\n"
+        yield b"file /sys/class/devfreq/17000000.gpu/max_freq\n1020000000\n"
+        yield b"file /../../etc/x\nbad\n"
+        yield b"nvpmodel -q 0\nNV Power Mode: MAXN_SUPER\n2\n"
+
+    facts = read_probe(b"\nw ".join(parts()), "w", with_ids=False)
+    assert facts["jetson"] == {
+        "l4t": "36.4.3",
+        "model": None,
+        "soc": "tegra234",
+        "power_mode": "MAXN_SUPER",
+    }
+    assert facts["gpu_clock"]["locked"] is False
+    assert facts["host_name"] is None
+    assert facts["gpus"] == []
+    assert facts["probes"]["devfreq 17000000.gpu"]["directory"] == "/sys/class/devfreq/17000000.gpu"

@@ -1,0 +1,250 @@
+"""`trex-tui capture --host` against a real sshd on loopback; the stand-in for trtexec is on its other side."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fake_trtexec import calls
+from fake_trtexec.kit import COMPLETE, fifo, wait_for, wait_for_end
+from remote_kit import Server, descendants, name_of, program, serving, why_not
+from trex_tui.cli import main
+
+pytestmark = [
+    pytest.mark.skipif(bool(why_not()), reason=why_not() or "-"),
+    pytest.mark.sshd,
+]
+WITHOUT_ENGINE = [one for one in COMPLETE if one != "net.engine"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Multiplexed as a user's configuration may be: a connection takes half a second, a channel in it none."""
+    with serving(tmp_path_factory.mktemp("d"), multiplexed=True) as found:
+        yield found
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Path:
+    """A directory with a model, and the way to the server."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
+    Path("net.onnx").write_bytes(b"a model")
+    return tmp_path
+
+
+def capture(*arguments: str) -> int:
+    return main(["capture", "--onnx", "net.onnx", "--host", "jet", *arguments])
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(str(one.relative_to(directory)) for one in directory.rglob("*") if one.is_file())
+
+
+class TestSuccess:
+    def test_a_set(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        there = here / "tools and 'quotes' $(x)"
+        record = here / "calls"
+        trtexec = program(there, FAKE_TRTEXEC_CALLS=str(record))
+        assert capture("--trtexec", str(there), "--with-ids") == 0
+        out, err = capsys.readouterr()
+        assert out == "results/net\n"
+        assert f"trtexec of TensorRT 10.4.0: {trtexec}" in err
+        assert names(here / "results/net") == WITHOUT_ENGINE
+        log = (here / "results/net/net.engine.profile.log").read_bytes()
+        assert log.startswith(b"&&&& RUNNING")
+        assert log.splitlines()[-1].startswith(b"&&&& PASSED")
+        manifest = json.loads((here / "results/net/net.capture.json").read_text())
+        assert manifest["remote"]["host"] == "jet"
+        assert manifest["remote"]["directory"].startswith(str(server.temporary))
+        assert manifest["engine"]["bytes"] > 0
+        assert len(manifest["engine"]["sha256"]) == 64
+        assert manifest["host"]["before"]["memory"]["total_kib"] > 0
+        assert manifest["host"]["before"]["host_name"] == os.uname().nodename
+        assert [one["command"] for one in manifest["runs"]] == [[str(trtexec), *one] for one in calls(record)]
+        assert server.left() == []
+        assert main(["summary", "results/net"]) == 0
+
+    def test_everything_that_is_sent(self, here: Path, server: Server) -> None:
+        """Hostile names, weights beside the model, several runs, and the engine back."""
+        hostile = "a b;$(touch x)'\"\n%s*.onnx"
+        location = b"sub dir/w'$(x).bin"
+        entry = b"\x0a\x08location\x12" + bytes([len(location)]) + location
+        (here / hostile).write_bytes(b"model" + entry)
+        (here / "sub dir").mkdir()
+        (here / "sub dir/w'$(x).bin").write_bytes(bytes(range(256)) * 3)
+        (here / "cal ib").write_bytes(b"calibration")
+        record = here / "calls"
+        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        arguments = ["--outdir", "o\nut 'x", "--name", "net", "--calib", "cal ib", "--int8", "--repeat", "2"]
+        arguments += ["--timing-cache", "cache", "--with-engine", "--trtexec", str(there)]
+        assert main(["capture", "--onnx", hostile, "--host", "jet", *arguments]) == 0
+        found = names(here / "o\nut 'x")
+        assert set(COMPLETE) <= set(found)
+        assert "net.repeat-2/net.profile.json" in found
+        assert (here / "cache").read_bytes() == b"cache"
+        manifest = json.loads((here / "o\nut 'x/net.capture.json").read_text())
+        engine = (here / "o\nut 'x/net.engine").read_bytes()
+        assert manifest["engine"]["sha256"] == hashlib.sha256(engine).hexdigest()
+        build = calls(record)[0]
+        assert build[0].endswith(f"/in/0/{hostile}")
+        assert any(one.startswith("--calib=") and one.endswith("/in/1/cal ib") for one in build)
+        assert not (here / "x").exists()
+        assert server.left() == []
+
+    def test_an_engine(self, here: Path, server: Server) -> None:
+        there = str(program(here / "t"))
+        assert capture("--trtexec", there, "--with-engine") == 0
+        engine = ["--engine", "results/net/net.engine", "--outdir", "again", "--trtexec", there]
+        assert main(["capture", "--host", "jet", *engine]) == 0
+        assert "net.profile.json" in names(here / "again")
+        assert server.left() == []
+
+    def test_several(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        there = str(program(here / "t"))
+        assert capture("--host", "nowhere", "--trtexec", there) == 2
+        _, err = capsys.readouterr()
+        assert "trex-tui: nowhere: error: ssh: connect to host 127.0.0.1 port 1: " in err
+        assert names(here / "results/net/jet") == WITHOUT_ENGINE
+        assert capture("--host", "thor", "--trtexec", there, "--force") == 0
+        out, err = capsys.readouterr()
+        assert sorted(out.splitlines()) == ["results/net/jet", "results/net/thor"]
+        assert "trex-tui: thor: [2/2] profile: 0:00 passed" in err
+        assert server.left() == []
+
+    def test_dry_run(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        record = here / "calls"
+        there = program(here / "t", FAKE_TRTEXEC_CALLS=str(record))
+        assert capture("--trtexec", str(there), "--dry-run", "--timeout", "5m") == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert all(one.startswith("ssh -T -F ") for one in lines)
+        assert any(one.endswith("net.onnx' < net.onnx") for one in lines)
+        assert any("--skipInference" in one and one.endswith("net.engine.build.log") for one in lines)
+        assert calls(record) == []
+        assert not (here / "results").exists()
+        assert server.left() == []
+
+
+class TestFailure:
+    @pytest.mark.parametrize(
+        ("fail", "told"),
+        [
+            ("unsupported_op", "GridSample3D"),
+            ("killed", "somebody killed trtexec (SIGKILL)"),
+            ("no_engine", "No such file"),
+            ("half_profile", "is truncated"),
+        ],
+    )
+    def test_of_trtexec(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str], fail: str, told: str
+    ) -> None:
+        there = program(here / "t", FAKE_TRTEXEC_FAIL=fail)
+        assert capture("--trtexec", str(there)) == 3
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert told in err.splitlines()[-1]
+        assert "net.engine.build.log" in names(here / "results/net/net.failed")
+        assert server.left() == []
+
+    def test_children_are_ended(self, here: Path, server: Server) -> None:
+        child = here / "child"
+        there = program(here / "t", FAKE_TRTEXEC_FAIL="child@profile", FAKE_TRTEXEC_CHILD=str(child))
+        assert main(["capture", "--onnx", "net.onnx", "--host", "jet", "--trtexec", str(there)]) == 0
+        wait_for_end(int(child.read_text()))
+        manifest = json.loads((here / "results/net/net.capture.json").read_text())
+        assert manifest["runs"][-1]["children_ended"] == 1
+        assert server.left() == []
+
+    def test_time_is_up(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        there = program(here / "t", FAKE_TRTEXEC_FAIL="hang")
+        assert capture("--trtexec", str(there), "--timeout", "0.5s") == 3
+        assert "the time allowed" in capsys.readouterr().err
+        assert server.left() == []
+
+    def test_unknown_option(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        there = program(here / "t", "8.2.1")
+        assert capture("--trtexec", str(there), "--fp8") == 2
+        assert "--fp8: not in trtexec of TensorRT 8.2.1" in capsys.readouterr().err
+        assert server.left() == []
+
+    def test_no_trtexec(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        assert capture("--trtexec", str(here)) == 2
+        assert f"jet: --trtexec: there is no {here} there" in capsys.readouterr().err
+        assert server.left() == []
+
+
+def start(there: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "trex_tui", "capture", "--onnx", "net.onnx", "--host", "jet"),
+            *("--trtexec", str(there)),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def hanging(here: Path, **more: Any) -> tuple[subprocess.Popen[bytes], int]:
+    """A capture in the middle of its profile run; the process id of the other side."""
+    pipe = fifo(here / "fifo")
+    words = {"FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(pipe), **more}
+    process = start(program(here / "t", **words))
+    return process, wait_for(pipe)
+
+
+def shells(server: Server) -> list[int]:
+    """The scripts that run on the other side."""
+    return [one for one in descendants(server.process.pid) if name_of(one) in ("sh", "dash", "bash")]
+
+
+class TestInTheMiddle:
+    def test_interrupted(self, here: Path, server: Server) -> None:
+        process, pid = hanging(here)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out) == (130, b"")
+        assert err.splitlines()[-1] == b"trex-tui: interrupted; the logs are in results/net/net.failed"
+        wait_for_end(pid)
+        assert b"Starting inference" in (here / "results/net/net.failed/net.engine.profile.log").read_bytes()
+        assert server.left() == []
+
+    def test_the_line_is_cut(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Told apart from a trtexec that failed, and nothing lives on there."""
+        monkeypatch.chdir(tmp_path)
+        Path("net.onnx").write_bytes(b"a model")
+        place = tmp_path / "d"
+        place.mkdir()
+        with serving(place, multiplexed=False) as server:
+            monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
+            process, pid = hanging(tmp_path)
+            there = shells(server)
+            assert len(there) >= 2
+            server.cut()
+            out, err = process.communicate(timeout=60)
+            for one in (pid, *there):
+                wait_for_end(one)
+            assert server.left() == []
+        assert (process.returncode, out) == (2, b"")
+        last = err.decode().splitlines()[-1]
+        assert last.startswith("trex-tui: error: profile run: the connection to jet was lost (")
+        failed = json.loads((tmp_path / "results/net/net.failed/net.capture.json").read_text())
+        assert failed["runs"][-1]["failure"] == "connection_lost"
+
+    def test_we_are_killed(self, here: Path, server: Server) -> None:
+        process, pid = hanging(here)
+        there = shells(server)
+        process.kill()
+        process.communicate(timeout=60)
+        for one in (pid, *there):
+            wait_for_end(one)
+        assert server.left() == []
