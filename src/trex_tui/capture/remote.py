@@ -74,7 +74,6 @@ class Remote:
         self.options: CaptureOptions | None = None
         self.folders: list[str] = []
         self._there: dict[Path, RunPlan] = {}
-        self._local = ""
         self._engine: tuple[int, str | None, bytes] | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._stack = contextlib.ExitStack()
@@ -86,7 +85,6 @@ class Remote:
             RemoteError: It cannot be reached, or has no place for temporary files.
         """
         try:
-            self._local = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="trex-tui."))
             self.directory = self._keep(self._stack.enter_context(tempfile.TemporaryFile()))
         except BaseException:
             self.close()
@@ -210,7 +208,8 @@ class Remote:
         grace_s: float,
     ) -> tuple[Outcome, Verdict | None]:
         """Run to the end, and bring back what it wrote."""
-        said = Path(self._local) / "ssh.txt"
+        said = one.log.with_name(".ssh.txt")
+        said.touch()
         argv = ("/bin/sh", "-c", _APART, "trex-tui", str(said), *self.command(one))
         sieve = Sieve(self.word.encode() + b" ", feed)
         life, end = os.pipe()
@@ -230,6 +229,9 @@ class Remote:
             finally:
                 os.close(life)
         sieve.close()
+        with said.open("rb") as file:
+            why = last_line(file)
+        said.unlink()
         ended = cut_end(one.log, self.word)
         if ended is not None:
             code, left = ended
@@ -238,14 +240,12 @@ class Remote:
                 outcome, exit_code=None if signal else code, signal=signal, children=left, is_gone=True
             )
         elif not outcome.stopped:
-            return outcome, self._lost(said)
+            return outcome, self._lost(why)
         if outcome.exit_code == 0 and not outcome.stopped:
             self._bring_back(one)
         return outcome, None
 
-    def _lost(self, said: Path) -> Verdict:
-        with said.open("rb") as file:
-            why = last_line(file)
+    def _lost(self, why: str) -> Verdict:
         if self.close():
             remedy = "trtexec was ended there, and its files were deleted"
         else:
