@@ -10,11 +10,10 @@ import pytest
 from helpers import REPOSITORY
 from test_app_layers import branched_engine
 from tour import charts, screens, touring, windows
-from tui import LARGE, SMALL, Session
+from tui import SMALL, Session
 
 SAMPLES = [
     pytest.param("alexnet", SMALL, id="alexnet-80x24"),
-    pytest.param("alexnet", LARGE, id="alexnet-160x45"),
     pytest.param("names_only", SMALL, id="names_only-80x24"),
 ]
 NAMES = 30
