@@ -332,6 +332,8 @@ async def test_no_log_is_told(tmp_path):
         assert "not verbose tells phases, memory and warnings, but neither passes nor tactics" in words(
             session
         )
+        assert session.text.count("No log of the build") == 1
+        assert session.footer.startswith("/ filter"), "only keys that mean something now"
         assert session.app.focused is found.words
         await session.press(
             "t", "T", "escape", "s", "S", "l", "h", "E", "C", "enter", "z", "z", "i", "escape", "j"

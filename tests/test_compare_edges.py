@@ -10,7 +10,7 @@ import pytest
 
 from compare_cases import check, conv, load_real, reformat, write_engine
 from helpers import REAL_SETS, write_sample_set
-from trex_tui.analysis.compare import CautionKind, Outcome, Pin, compare
+from trex_tui.analysis.compare import CautionKind, ChangeKind, Outcome, Pin, compare
 from trex_tui.analysis.compare.overview import labels_of
 from trex_tui.engine.engine import load_engine
 from trex_tui.errors import TrexError
@@ -66,6 +66,19 @@ def test_names_only_engines_match_by_name(artifacts: Path) -> None:
     found = compare([engine, engine])
     assert all(block.shape == "1:1" for block in found.blocks)
     assert any(caution.kind is CautionKind.GRAPH for caution in found.cautions)
+
+
+def test_what_is_unknown_is_no_difference(tmp_path: Path) -> None:
+    """An engine whose graph is lost has names and times: that tells neither another fusion nor another version."""
+    sample = Path(__file__).resolve().parent.parent / "sample_artifacts" / "alexnet"
+    profile = tmp_path / "alexnet_fp16.profile.json"
+    profile.write_bytes((sample / profile.name).read_bytes())
+    found = compare([load_engine(profile), load_engine(sample)])
+    difference = found.differences[1]
+    assert difference is not None
+    assert ChangeKind.FUSION not in difference.changes
+    (version,) = [caution.text for caution in found.cautions if caution.kind is CautionKind.VERSION]
+    assert version.startswith("Perhaps different versions")
 
 
 def test_further_timing_runs_widen_the_interval(tmp_path: Path) -> None:

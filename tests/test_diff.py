@@ -123,7 +123,8 @@ def test_names_stay_names(tmp_path, capsys, output):
             | TABLE
         )
     elif output == "md":
-        assert "\\<script\\>" in out
+        assert "&lt;script&gt;" in out
+        assert "<script" not in out
         assert "[x](" not in out
         lines = [line for line in out.splitlines() if "script" in line and "1:1" in line]
         assert lines

@@ -59,6 +59,7 @@ def add_diff(
     )
     diff.add_argument(
         "--significant",
+        "--significant-only",
         action="store_true",
         help="a gate on end-to-end latency falls only if the difference can be told from noise",
     )

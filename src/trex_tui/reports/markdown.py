@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from trex_tui.text import printable
+
 
 def escaped(text: str) -> str:
-    """Have every character that a forge might act on shown as it is. The text is one line already (`text.printable`)."""
-    for char in "\\`*_{}[]<>|#&~@":
+    """Text in which Markdown and HTML see nothing but letters, on one line; `@`, `#` and addresses reach nobody."""
+    text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for char in "\\`*_{}[]()#|~!":
         text = text.replace(char, "\\" + char)
-    return text
+    return text.replace("@", "&#64;").replace("://", "&#58;//")

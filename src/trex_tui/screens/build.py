@@ -43,6 +43,8 @@ from trex_tui.widgets.summary_line import SummaryLine
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.wrapped_lines import TextLine
 
+_OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
+"""Actions that mean nothing until a log has been read."""
 NO_LOG = (
     "No log of the build in this set: what the builder tried is unknown.",
     "`trtexec --verbose … > {name}.engine.build.log`, beside the other files, makes one.",
@@ -142,7 +144,7 @@ class BuildPane(EnginePane):
     def _tell(self) -> None:
         line = self.query_one(SummaryLine)
         if self.facts is None:
-            line.text = self._waiting_words()[0]
+            line.text = ""  # The words below say why.
         else:
             line.text = tactics_summary(self.tuned) if self.tuned else self._summary_of(self.facts)
         self.words.renew()
@@ -282,6 +284,8 @@ class BuildPane(EnginePane):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What there is something to do with."""
+        if self.facts is None and action in _OF_LOG:
+            return False
         is_outline = self.tuned is None and self.view in OUTLINES
         if action in ("choose_sort", "reverse"):
             return not self.is_nothing and not is_outline

@@ -49,6 +49,10 @@ NOTHING = (
     "one opened lately, or another by its path. A adds up to two more. In the list of engines, Space marks and = compares."
 )
 NO_MATCH = "No block has a layer that matches the filter."
+_OF_COMPARISON = (
+    "choose_sort", "reverse", "only_changed", "swap", "next_matrix", "tell_block", "pin", "unpin", "per_batch", "zoom",
+)  # fmt: skip
+"""Actions that mean nothing before there are engines to compare."""
 NO_CHANGE = "Nothing changed but times: d shows all blocks again."
 
 
@@ -106,6 +110,7 @@ class ComparePane(PinningPane):
             else:
                 part.styles.display = "none"
             part.refresh(layout=True)
+        self.refresh_bindings()
 
     def show_comparison(self, comparison: Comparison) -> None:
         """Show other blocks; cursor and what is expanded stay where the same layers are."""
@@ -337,10 +342,14 @@ class ComparePane(PinningPane):
 
     # Actions
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Until engines are compared, there is only one to choose."""
+        is_waiting = self.comparison is None and not self.choice.others
+        return False if is_waiting and action in _OF_COMPARISON else super().check_action(action, parameters)
+
     def action_only_changed(self) -> None:
         """Show only blocks that changed in more than time, or all."""
         if self.comparison is None:
-            self._say_nothing_chosen()
             return
         self.only_changed = not self.only_changed
         self._fill()
@@ -364,7 +373,6 @@ class ComparePane(PinningPane):
     def action_choose_sort(self) -> None:
         """Offer what blocks can be ordered by; the one they are ordered by reverses."""
         if self.comparison is None:
-            self._say_nothing_chosen()
             return
         screen = ChooseScreen("Order blocks by", orders(self.comparison), self.table.order.by)
         self.app.push_screen(screen, lambda by: self.table.order_by(by) if by else None)

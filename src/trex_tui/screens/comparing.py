@@ -363,9 +363,7 @@ class ComparingPane(EnginePane):
     def action_swap(self) -> None:
         """Make the next engine the baseline; of several, ask which."""
         engines = self.engines
-        if len(engines) < 2:
-            self._say_nothing_chosen()
-        elif len(engines) == 2:
+        if len(engines) == 2:
             self._set_baseline(engines[1])
         else:
             options = {str(number): _name(engine) for number, engine in enumerate(engines)}
@@ -391,14 +389,8 @@ class ComparingPane(EnginePane):
 
     def action_per_batch(self) -> None:
         """Compare times per inference, or per sample."""
-        if self.comparison is None:
-            self._say_nothing_chosen()
-            return
         self.choice.per_batch = not self.choice.per_batch
         self.start()
-
-    def _say_nothing_chosen(self) -> None:
-        self.notify("Nothing is compared yet: c chooses another engine.", markup=False)
 
 
 def _name(engine: Engine) -> str:

@@ -71,15 +71,13 @@ def _of_device(place: int, engine: Engine, other: Engine, side: Side, first: Sid
 
 def _of_build(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterator[Caution]:
     if side.tensorrt_version != first.tensorrt_version:
-        versions = (
-            side.tensorrt_version or "an unknown version",
-            first.tensorrt_version or "an unknown version",
+        are_known = side.tensorrt_version and first.tensorrt_version
+        text = (
+            f"{'Different' if are_known else 'Perhaps different'} versions of TensorRT: "
+            f"{side.label} is of {side.tensorrt_version or 'an unknown version'}, "
+            f"{first.label} of {first.tensorrt_version or 'an unknown version'}."
         )
-        yield Caution(
-            CautionKind.VERSION,
-            place,
-            f"Different versions of TensorRT: {side.label} is of {versions[0]}, {first.label} of {versions[1]}.",
-        )
+        yield Caution(CautionKind.VERSION, place, text)
     if side.batch != first.batch and side.batch and first.batch:
         times = "times are per sample" if per_batch else "times are per inference, not per sample"
         text = f"Different batches: {side.batch} in {side.label}, {first.batch} in {first.label}; {times}."

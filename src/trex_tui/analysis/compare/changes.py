@@ -163,6 +163,10 @@ def _fusion(
         if alike[0] == alike[1]:
             return "", ""
     counts = (plural(len(before), "layer"), plural(len(after), "layer"))
+    if any(layer.layer_type is None for layer in (*before, *after)):
+        return (
+            counts  # A name alone tells fewer nodes than a graph: that is no difference between the engines.
+        )
     nodes = [
         {
             node

@@ -156,6 +156,7 @@ def _verdict(
     finest = resolution_ms(max(medians))
     low, high = interval
     shown = f"{difference:+.4g} ms{'' if pct is None else f' ({pct:+.2f} %)'}, 95 % interval {low:+.4g} to {high:+.4g} ms"
+    shown = shown.replace("-", "−")
     if low > 0.0 and difference > finest:
         outcome, why = Outcome.SLOWER, f"the median latency of {names[1]} is higher: {shown}"
     elif high < 0.0 and difference < -finest:

@@ -14,7 +14,8 @@ from trex_tui.reports.lint.report import (
     not_checked_words,
     total_words,
 )
-from trex_tui.text import MISSING, format_ms, format_pct, printable
+from trex_tui.reports.markdown import escaped
+from trex_tui.text import MISSING, format_ms, format_pct
 
 MOST_FINDINGS = 30
 """Rows per engine: a comment holds 65 536 characters, and a reader fewer."""
@@ -83,11 +84,3 @@ def _folded(title: str, lines: list[str], count: int | None = None) -> Iterator[
     yield ""
     yield "</details>"
     yield ""
-
-
-def escaped(text: str) -> str:
-    """Text in which Markdown and HTML see nothing but letters, on one line; `@` and `#` reach nobody."""
-    text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for char in "\\`*_{}[]()#|~!":
-        text = text.replace(char, "\\" + char)
-    return text.replace("@", "&#64;").replace("://", "&#58;//")

@@ -8,7 +8,7 @@ from typing import Any
 
 from trex_tui.lint.model import Rule
 from trex_tui.lint.thresholds import thresholds
-from trex_tui.reports.lint.markdown import escaped
+from trex_tui.reports.markdown import escaped
 from trex_tui.text import printable
 
 SCHEMA = "trex-tui/lint-rules/1"
