@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ settings.register_profile("local", deadline=None, max_examples=60)
 settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
+_HOMES = count()
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what runs the app in Textual's pilot: most of the suite's time."""
@@ -24,10 +27,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("screens")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: the pilot waits for timers, and captures wait for what they run."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings and state of a test are its own, and those of the person who runs it are not touched."""
-    home = tmp_path_factory.mktemp("home")
+    # Not created: most tests write nothing there, and pytest would look through all of its directories for a free name.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_HOMES))
     for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(variable, str(home / variable.lower()))
     for variable in ("TREX_TUI_ASCII", "TEXTUAL_THEME", "NO_COLOR", "TMUX", "STY", "LC_ALL", "LC_CTYPE"):

@@ -570,6 +570,6 @@ async def test_recent_list_that_cannot_be_written_is_told_once(net, tmp_path, mo
         await session.press("o")
         await typed(session, str(net))
         await session.press("enter")
-        await session.until(lambda: isinstance(session.app.screen, EngineScreen))
+        await session.until(lambda: isinstance(session.app.screen, EngineScreen) and is_loaded(session.app))
         assert toasts(session).count("not remembered") == 1
         assert session.current == SLOWEST

@@ -285,7 +285,7 @@ class EngineScreen(BuildingScreen):
         """Another engine was read again, on a screen of its own."""
         self.query_one(ComparingPane).replace_other(old, new)
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
         """Somebody looks again."""
         if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
             self.query_one(ComparingPane).start_if_due()

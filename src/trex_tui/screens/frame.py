@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from textual import events
 from textual.app import RenderResult
 from textual.content import Content
 from textual.screen import Screen
@@ -53,6 +56,26 @@ class MainScreen(Screen[None]):
         &.-tiny TooSmall, &.-low TooSmall { display: block; }
     }
     """
+
+    _is_fresh = True
+    """Whether this screen has not been shown yet, so that its styles are those of its mounting."""
+
+    def on_compose(self) -> None:
+        """Know the room before the widgets are styled: with the first resize Textual would style all of them again."""
+        self.update_classes(dict.fromkeys(self._room_classes(), True), update=False)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Spare the first showing a second styling of every widget."""
+        event.refresh_styles = event.refresh_styles and not self._is_fresh
+        self._is_fresh = False
+
+    def _room_classes(self) -> Iterator[str]:
+        size = self.app.size
+        for extent, breakpoints in (
+            (size.width, self.HORIZONTAL_BREAKPOINTS),
+            (size.height, self.VERTICAL_BREAKPOINTS),
+        ):
+            yield from [name for least, name in breakpoints if extent >= least][-1:]
 
     @staticmethod
     def footer() -> KeyFooter:
