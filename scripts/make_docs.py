@@ -1,0 +1,119 @@
+"""Write the parts of docs/ that are made from the program: the options of every command, the keys of every screen.
+
+    python scripts/make_docs.py           write them
+    python scripts/make_docs.py --check   exit 1 where one is not what the program says
+
+A made part stands between `<!-- made: NAME -->` and `<!-- /made -->`; all around it is written by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from trex_tui.actions import TABS, Place, keys_table
+from trex_tui.arguments import build_parser
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+_MADE = re.compile(r"(<!-- made: (?P<name>[\w ,-]+) -->\n)(?P<body>.*?)(<!-- /made -->)", re.DOTALL)
+
+
+def made_parts(text: str) -> Iterator[tuple[str, str]]:
+    """Name and body of each made part of a document."""
+    for found in _MADE.finditer(text):
+        yield found["name"], found["body"]
+
+
+def renewed(text: str) -> str:
+    """The document with its made parts as the program is now.
+
+    Raises:
+        KeyError: There is no part of such a name.
+    """
+    return _MADE.sub(lambda found: f"{found[1]}{_part(found['name'])}{found[4]}", text)
+
+
+def _part(name: str) -> str:
+    kind, _, which = name.partition(" ")
+    if kind == "keys":
+        return _keys(Place(which))
+    if kind == "command":
+        return _command(commands()[which])
+    raise KeyError(name)
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command, by its name."""
+    (choices,) = (
+        action.choices for action in build_parser()._actions if action.choices and action.dest == "command"
+    )
+    return dict(choices)  # type: ignore[arg-type]
+
+
+def tabs() -> list[str]:
+    """The titles of the explorer's screens."""
+    return [tab.title for tab in TABS]
+
+
+def _keys(place: Place) -> str:
+    rows = [(keys, sentence) for where, keys, sentence in keys_table() if where == place.value]
+    lines = ["", "| keys | |", "|---|---|"]
+    lines += [
+        f"| {' '.join(f'`{key}`' for key in keys.split(' '))} | {sentence} |" for keys, sentence in rows
+    ]
+    return "\n".join([*lines, "", ""])
+
+
+def _command(parser: argparse.ArgumentParser) -> str:
+    """A table of the options of a command. The parser's own help text is laid out differently by each Python."""
+    lines = ["", "| argument | |", "|---|---|"]
+    for action in parser._actions:
+        if isinstance(action, argparse._HelpAction) or action.help == argparse.SUPPRESS:
+            continue
+        lines.append(f"| {_spelled(action)} | {_cell(_sentence(action))} |")
+    return "\n".join([*lines, "", ""])
+
+
+def _spelled(action: argparse.Action) -> str:
+    value = _value(action)
+    if not action.option_strings:
+        return f"`{value}`"
+    return " ".join(f"`{option} {value}`" if value else f"`{option}`" for option in action.option_strings)
+
+
+def _value(action: argparse.Action) -> str:
+    if action.nargs == 0:
+        return ""
+    choices = ",".join(map(str, action.choices or ()))
+    one = f"{{{choices}}}" if choices else str(action.metavar or action.dest.upper())
+    shapes = {"?": f"[{one}]", "*": f"[{one} …]", "+": f"{one} …", argparse.REMAINDER: "…"}
+    return shapes.get(action.nargs, one) if isinstance(action.nargs, str) else one
+
+
+def _sentence(action: argparse.Action) -> str:
+    said = (action.help or "").replace("%%", "%")
+    return re.sub(r"%\((\w+)\)s", lambda found: str(getattr(action, found[1], "")), said)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").replace("<", "\\<")
+
+
+def main() -> int:
+    """Write, or check."""
+    stale = []
+    for path in sorted(DOCS.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if (new := renewed(text)) != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv:
+                path.write_text(new, encoding="utf-8")
+    print("\n".join(stale) or "all is as the program says")
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
