@@ -13,7 +13,7 @@ from trex_tui.charts.axes import Scale, plot_area
 from trex_tui.charts.bars import draw_columns
 from trex_tui.charts.figure import WARNING, Figure, Subject
 from trex_tui.charts.grid import Part
-from trex_tui.charts.queries import NO_ROWS, Queries, percentile_words, queries_of
+from trex_tui.charts.queries import NO_ROWS, Queries, limits_of, percentile_words, queries_of
 from trex_tui.text import format_ms
 
 MARKED_PERCENTILES = (50.0, 90.0, 95.0, 99.0)
@@ -21,6 +21,7 @@ _TAIL_PCT = 5.0
 """The histogram is about what lies between the tails."""
 _LEAST_BINS = 10
 _MOST_STEPS = 200
+_MOST_BINS = 120
 _BARS, _MARK = "$primary", "$accent"
 
 
@@ -82,6 +83,14 @@ def histogram(ordered: Sequence[float], limits: tuple[float, float], most_bins: 
     for value in ordered[start:end]:
         counts[min(bins - 1, int((value - low) / width))] += 1
     return Histogram(low, width, tuple(counts), start, len(ordered) - end)
+
+
+def histogram_of(values: Sequence[float]) -> Histogram:
+    """Count values in any order, NaN left out; those in far tails as below or above."""
+    ordered = sorted([value for value in values if math.isfinite(value)])
+    if not ordered:
+        return Histogram(0.0, 1.0, (0,), 0, 0)
+    return histogram(ordered, limits_of(ordered, _TAIL_PCT), _MOST_BINS)
 
 
 def step_of(ordered: Sequence[float]) -> float:
