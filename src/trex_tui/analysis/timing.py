@@ -247,11 +247,21 @@ def _of_line(line: LatencySummary | None) -> SeriesStatistics | None:
 
 
 def _enqueue(columns: Mapping[str, Sequence[float]]) -> SeriesStatistics | None:
+    taken = enqueue_durations_ms(columns)
+    if taken is None:
+        return None
+    ends = columns.get("endEnqMs") if "enqueueMs" not in columns else None
+    return series_statistics(taken, _stamp_resolution_ms(ends) if ends else None)
+
+
+def enqueue_durations_ms(columns: Mapping[str, Sequence[float]]) -> Sequence[float] | None:
+    """How long the enqueue of each query took: as stated, else the difference of two stamps; None without these."""
     starts, ends = columns.get("startEnqMs"), columns.get("endEnqMs")
+    if stated := columns.get("enqueueMs"):
+        return stated
     if not starts or not ends:
         return None
-    taken = [end - start for start, end in zip(starts, ends, strict=True)]
-    return series_statistics(taken, _stamp_resolution_ms(ends))
+    return [end - start for start, end in zip(starts, ends, strict=True)]
 
 
 def _stamp_resolution_ms(stamps: Sequence[float]) -> float | None:
