@@ -44,7 +44,8 @@ _NAMES = {
 }
 _COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
 _LATENCIES = _names(
-    "time times timings latencies durations duration elapsed elapsedtime inference inferencetime runtime walltime periteration"
+    "time times timings latencies durations duration elapsed elapsedtime inference inferencetime runtime walltime "
+    "periteration"
 )
 """Names of something that took time: the latency, where nothing says what else."""
 _HOLDERS = _names(
