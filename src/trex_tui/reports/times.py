@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from trex_tui.analysis.compare.traits import batch_of
@@ -14,17 +15,19 @@ from trex_tui.analysis.timing import (
     TimingStatistics,
     enqueue_against_compute,
     enqueue_durations_ms,
+    stamp_resolution_ms,
     timing_statistics,
 )
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.engine import Engine
 from trex_tui.reports.csv_text import csv_text
-from trex_tui.reports.overview import SERIES, performance_table
+from trex_tui.reports.overview import SERIES, performance_table, steadiness_words
 from trex_tui.reports.plain import plain
 from trex_tui.text import MISSING, format_ms, plural, printable
 
 SCHEMA = "trex-tui/times/1"
 _START = "startComputeMs"
+_TAIL = 99.9
 _COLUMNS = (("latency", "latencyMs"), ("h2d", "h2dMs"), ("compute", "computeMs"), ("d2h", "d2hMs"))
 
 
@@ -38,6 +41,7 @@ class Times:
         rows: Of the measurement; None where trtexec's printed summary is all there is.
         series: Name -> milliseconds of each of these rows, NaN where unknown; a series that no row has is not there.
         starts_ms: When the compute of each row began, from the first; None without stamps.
+        enqueue_resolution_ms: Steps in which the enqueue comes where it is a difference of stamps; else None.
     """
 
     engine: Engine
@@ -47,6 +51,7 @@ class Times:
     rows: range | None
     series: dict[str, Sequence[float]]
     starts_ms: Sequence[float] | None
+    enqueue_resolution_ms: float | None = None
 
     @property
     def samples_per_s(self) -> float | None:
@@ -78,7 +83,9 @@ def times_of(engine: Engine, batch: int | None = None) -> Times | None:
     starts = whole.get(_START)
     first = next((one for one in starts or () if one == one), 0.0)
     stamps = [start - first for start in starts] if starts else None
-    return Times(engine, statistics, known, source if known else "", rows, series, stamps)
+    ends = () if "enqueueMs" in whole else whole.get("endEnqMs", ())
+    resolution = stamp_resolution_ms(ends) if enqueue is not None else None
+    return Times(engine, statistics, known, source if known else "", rows, series, stamps, resolution)
 
 
 def times_document(runs: Sequence[Times]) -> dict[str, Any]:
@@ -87,10 +94,10 @@ def times_document(runs: Sequence[Times]) -> dict[str, Any]:
 
 
 def _run(run: Times) -> dict[str, Any]:
-    file = run.engine.files.get(ArtifactKind.TIMING)
+    file = _file(run)
     return {
         "engine": run.engine.name,
-        "file": str(file) if file and run.rows is not None else None,
+        "file": str(file) if file else None,
         "assumed": (run.engine.timing.assumed if run.engine.timing else "") or None,
         "batch": run.batch,
         "batch_source": run.batch_source or None,
@@ -99,6 +106,11 @@ def _run(run: Times) -> dict[str, Any]:
         "timing": plain(run.statistics),
         "enqueue": plain(enqueue_against_compute(run.engine, run.statistics)),
     }
+
+
+def _file(run: Times) -> Path | None:
+    """Where the rows are from."""
+    return run.engine.files.get(ArtifactKind.TIMING) if run.rows is not None else None
 
 
 def summary_csv(run: Times) -> str:
@@ -165,26 +177,14 @@ def times_text(run: Times) -> str:
     """The run for a person: table, throughput, steadiness, and where all of it comes from."""
     statistics = run.statistics
     table, _ = performance_table(statistics)
-    tail = [
-        (f"p{pct:g}", pct)
-        for pct in (99.9,)
-        if any(one.percentiles_ms.get(pct) for _, one in _known_series(statistics))
-    ]
-    for name, pct in tail:
-        table.insert(
-            len(table) - 1,
-            (name, *(format_ms(one.percentiles_ms.get(pct)) for _, one in _known_series(statistics))),
-        )
+    tail = [one.percentiles_ms.get(_TAIL) for _, one in _known_series(statistics)]
+    if any(value is not None for value in tail):
+        table.insert(len(table) - 1, (f"p{_TAIL:g}", *map(format_ms, tail)))
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))] if table else []
     lines = [printable(run.engine.name)]
-    lines += [
-        "  "
-        + "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in table
-    ]
+    for row in table:
+        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  " + "  ".join((row[0].ljust(widths[0]), *cells)))
     lines += [f"  {heading:<11} {text}" for heading, text in _facts(run)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -199,15 +199,14 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
     if run.batch is not None and run.samples_per_s is not None:
         yield "", f"{run.samples_per_s:.2f} samples/s at batch {run.batch} ({run.batch_source})"
     if statistics.stability is not None:
-        yield (
-            "Steadiness",
-            f"{statistics.stability.verdict.value}: {' '.join(statistics.stability.sentences)}",
-        )
+        yield "Steadiness", steadiness_words(statistics.stability)
     enqueue = enqueue_against_compute(run.engine, statistics)
     for place, sentence in enumerate(enqueue.sentences if enqueue else ()):
         yield "" if place else "Enqueue", sentence
-    warmup = statistics.warmup_queries
+    warmup, file = statistics.warmup_queries, _file(run)
     left_out = f", {plural(warmup, 'query', 'queries')} of warm-up left out" if warmup else ""
-    yield "Source", printable(statistics.origin + left_out)
+    yield "Source", printable(f"{statistics.origin}{left_out}" + (f", {file.name}" if file else ""))
+    if statistics.enqueue is not None and statistics.enqueue.source is not statistics.source:
+        yield "", "the enqueue as trtexec printed it: the stamps of the rows tell it less well"
     for note in statistics.notes:
         yield "Note", note

@@ -12,7 +12,7 @@ from trex_tui.errors import TrexError
 from trex_tui.reports.times import Times, enqueue_csv, percentiles_csv, series_csv, summary_csv
 from trex_tui.svg.catalogue import draw
 from trex_tui.svg.plot import Caption, Series, lines, spread
-from trex_tui.text import format_ms, plural
+from trex_tui.text import plural
 
 _CHARTS = {
     "latency_histogram.svg": "histogram",
@@ -57,12 +57,12 @@ def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
     if len(places) > _MOST_POINTS:
         words.append(f"Drawn are the medians of {_COLUMNS} parts of the run.")
     missing = []
-    enqueue = run.statistics.enqueue
-    if enqueue is not None and enqueue.resolution_ms is not None:
+    resolution = run.enqueue_resolution_ms
+    if resolution is not None:
         missing.append(
-            f"The enqueue is a difference of stamps, which late in the run resolve {format_ms(enqueue.resolution_ms)} ms."
+            f"The enqueue is a difference of stamps, which late in the run resolve {resolution:.2g} ms."
         )
-    values = [value for one in shown for _, value in one.points]
+    values = [1.05 * value for one in shown for _, value in one.points]
     caption = Caption(
         f"Enqueue and compute · {run.engine.name}", tuple(words), tuple(missing), standalone=standalone
     )
