@@ -121,6 +121,9 @@ def test_anything_is_rows_or_nothing(root: Any) -> None:
         ({"model": {"latencies_us": [500, None, 250]}}, [0.5, None, 0.25], "3 rows at model.latencies_us"),
         ({"perIteration": [{"value": 1, "unit": "ns"}, {"value": 1, "unit": "us"}]}, [1e-6, 1e-3], "latency in ns"),
         ({"warmup": {"times": [9]}, "times": [1, 2]}, [1.0, 2.0], "2 rows at times"),
+        ([{"time_s": 0.25}], [250.0], "1 row of latency in s"),
+        ([{"timeS": 0.25}], [250.0], "1 row of latency in s"),
+        ({"times_s": [0.25]}, [250.0], "latency in s"),
         ({"latencyMs": [1], "unit": "s"}, [1.0], "of latency in ms"),
     ],
 )  # fmt: skip
@@ -147,6 +150,20 @@ def test_what_was_assumed_is_said(root: Any, latencies: list[float | None], word
 )
 def test_no_timing(root: Any) -> None:
     assert read_variant(root) is None
+
+
+def test_rows_of_trtexec_in_a_file_of_another_tool() -> None:
+    row = timing_row(1.0, 0.5, end_to_end=True)
+    old = {
+        key.replace("H2d", "In").replace("D2h", "Out").replace("h2d", "in").replace("d2h", "out"): value
+        for key, value in row.items()
+    }
+    for one in (row, old):
+        found = read_variant({"run": {"times": [one, one]}})
+        assert found is not None
+        assert {key: values.tolist() for key, values in found.columns.items()} == {
+            key: [value] * 2 for key, value in row.items()
+        }
 
 
 def test_a_unit_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ examples:
   trex-tui summary --json results/ | jq .           the same of every engine below, for a script
   trex-tui layers results/alexnet --sort latency_ms --top 10
   trex-tui layers results/alexnet --columns name,kind,latency_ms,roof_pct,bound --format csv > layers.csv
+  trex-tui layers results/alexnet --chart roofline > roofline.svg
+  trex-tui times results/alexnet --outdir timing/   statistics, series and charts of the timing run
   trex-tui diff fp16/ int8/ --fail-on 'latency_p99_ms > +5%'
   trex-tui explain roof_pct                         what a column means and where it comes from
   trex-tui keys                                     every key of the explorer
@@ -30,8 +32,6 @@ A first argument that is no command is a path; write ./summary for a directory o
 """
 
 _FILTER_EXAMPLES = """\
-  trex-tui layers results/alexnet --chart roofline > roofline.svg
-
 examples of --filter:
   trex-tui layers results/alexnet --filter 'conv -relu'
   trex-tui layers results/alexnet --filter 'kind:gemm,convolution latency_pct>2'

@@ -18,7 +18,7 @@ from trex_tui.artifacts.jsonfile import finite_number
 
 ENQUEUE = "enqueueMs"
 """Column of enqueue durations, which trtexec itself writes as two stamps."""
-_MOST_DEPTH = 12
+_MOST_DEPTH, _MOST_KEY = 12, 80
 
 
 def _names(words: str) -> frozenset[str]:
@@ -43,6 +43,8 @@ _NAMES = {
     "endD2hMs": "endd2h endout",
 }
 _COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
+_OLD_COLUMNS = {"inms": "h2dMs", "outms": "d2hMs"}
+"""Keys of TensorRT 7.2, which without their unit would say too little."""
 _LATENCIES = _names(
     "time times timings latencies durations duration elapsed elapsedtime inference inferencetime runtime walltime "
     "periteration"
@@ -60,6 +62,9 @@ _UNIT_WORDS = {
 }
 _UNITS = {word: unit for unit, words in _UNIT_WORDS.items() for word in words.split()}
 _PER_MS = {"ms": 1.0, "µs": 1e3, "ns": 1e6}
+_APART = re.compile(
+    r"(.+?)(?:[^A-Za-z0-9\u00b5\u03bc]+([A-Za-z\u00b5\u03bc]+)[^A-Za-z0-9]*|(?<=[a-z0-9])(S))"
+)
 _UNIT_KEYS = _names("unit units timeunit timeunits latencyunit durationunit")
 
 
@@ -216,7 +221,16 @@ def _table_of_numbers(node: Sequence[object], path: tuple[str, ...], units: _Uni
         yield _Table({column: values}, {column: unit}, len(values), 0, _where(path))
 
 
-def _meaning(path: Sequence[str], units: _Units) -> tuple[str | None, str | None]:
+def _meaning(path: tuple[str, ...], units: _Units) -> tuple[str | None, str | None]:
+    """The column that some keys name, and its unit, which may be stated around them."""
+    column, unit = _named(path)
+    if column is None:
+        return None, None
+    return column, unit or units.of.get(column) or units.common
+
+
+@lru_cache(maxsize=4096)
+def _named(path: tuple[str, ...]) -> tuple[str | None, str | None]:
     """The column that some keys name, from the innermost outwards, and its unit; neither where they name something else."""
     unit: str | None = None
     column = "latencyMs"
@@ -232,7 +246,7 @@ def _meaning(path: Sequence[str], units: _Units) -> tuple[str | None, str | None
         unit = unit or stated
         if holder in _LATENCIES and not _is_column_above(path[:place]):
             break
-    return column, unit or units.of.get(column) or units.common
+    return column, unit
 
 
 def _is_column_above(path: Sequence[str]) -> bool:
@@ -242,12 +256,19 @@ def _is_column_above(path: Sequence[str]) -> bool:
 @lru_cache(maxsize=1024)
 def _column(key: str) -> tuple[str | None, str | None]:
     """Column and unit of a key."""
+    if (old := _OLD_COLUMNS.get(_plain(key))) is not None:
+        return old, "ms"
     name, unit = _split(key, _COLUMNS.keys())
     return (_COLUMNS[name], unit) if name else (None, None)
 
 
 def _split(key: str, names: Any) -> tuple[str | None, str | None]:  # noqa: ANN401 - whatever `in` works with
-    """A key as one of some names and a unit, which may be absent."""
+    """A key as one of some names and a unit, which may be absent. What stands apart is a unit: `time_s` is not `times`."""
+    if len(key) > _MOST_KEY:
+        return None, None
+    apart = _APART.fullmatch(key)
+    if apart and (unit := _UNITS.get(_plain(apart[2] or apart[3]))) and _plain(apart[1]) in names:
+        return _plain(apart[1]), unit
     plain = _plain(key)
     if plain in names:
         return plain, None
