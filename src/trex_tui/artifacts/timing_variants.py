@@ -190,10 +190,11 @@ def _table_of_rows(
             if column is None or column in seen:
                 continue
             seen.add(column)
-            values = columns.setdefault(column, [math.nan] * len(rows))
-            known = stated.setdefault(column, unit)
+            if column not in columns:
+                columns[column], stated[column] = [math.nan] * len(rows), unit
+            known = stated[column]
             # Rows that state other units than the first are brought to its unit.
-            values[place] = number if unit == known else _ms(number, unit) * _per_ms(known)
+            columns[column][place] = number if unit == known else _ms(number, unit) * _per_ms(known)
     if columns:
         yield _Table(columns, stated, len(rows), left_out, _where(path))
 
