@@ -223,7 +223,7 @@ def _(data: Pareto, caption: Caption) -> str:
     curve = [((place + 0.5) / count, pct) for place, pct in enumerate(data.cumulative_pct)]
     marks = [
         Mark(MOST_OF_IT, f"{MOST_OF_IT:g} %", WARNING, level=True),
-        Mark((data.most - 0.5) / count, f"{MOST_OF_IT:g} % in {plural(data.most, 'layer')}", WARNING),
+        Mark((data.most - 0.5) / count, f"{MOST_OF_IT:g} % in {plural(data.most, 'layer')}", WARNING, row=4),
     ]
     return columns(
         caption,

@@ -71,12 +71,14 @@ class Mark:
 
     Attributes:
         level: At a value of y; else of x.
+        row: Lines of text from the top from which on there is room for the label.
     """
 
     at: float
     label: str
     style: str = ACCENT
     level: bool = False
+    row: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +251,7 @@ def _marks(marks: Sequence[Mark], area: Area, x: Scale, y: Scale, out: list[str]
             out.append(line(place, area.y, place, area.y + area.height, mark.style, "4 4"))
         width = width_of(label)
         start = place + 4 if place + 4 + width <= area.x + area.width else place - 4 - width
-        row = next((row for row, free in enumerate(rows) if free <= start), 0)
+        row = next((row for row in range(mark.row, len(rows)) if rows[row] <= start), mark.row)
         rows[row] = place + 4 + width + 4
         out.append(words(start, area.y + 12 + LINE * row, label, style=mark.style))
 
