@@ -11,6 +11,7 @@ from trex_tui.commands.build_log import add_build_log
 from trex_tui.commands.diff_arguments import add_diff
 from trex_tui.commands.doctor_arguments import add_doctor
 from trex_tui.commands.lint_arguments import add_lint
+from trex_tui.commands.times_arguments import add_times
 
 _EXAMPLES = """\
 examples:
@@ -20,6 +21,8 @@ examples:
   trex-tui summary --json results/ | jq .           the same of every engine below, for a script
   trex-tui layers results/alexnet --sort latency_ms --top 10
   trex-tui layers results/alexnet --columns name,kind,latency_ms,roof_pct,bound --format csv > layers.csv
+  trex-tui layers results/alexnet --chart roofline > roofline.svg
+  trex-tui times results/alexnet --outdir timing/   statistics, series and charts of the timing run
   trex-tui diff fp16/ int8/ --fail-on 'latency_p99_ms > +5%'
   trex-tui explain roof_pct                         what a column means and where it comes from
   trex-tui keys                                     every key of the explorer
@@ -38,6 +41,23 @@ examples of --filter:
 Bare words are parts of names; `trex-tui explain` lists the columns; ? in the explorer shows more of the language.
 """
 
+
+CHART_IDS = (
+    *(
+        "layers",
+        "pareto",
+        "kind",
+        "precision",
+        "tactic",
+        "products",
+        "roofline",
+        "efficiency",
+        "memory",
+        "icicle",
+    ),
+    *("histogram", "over-time", "percentiles"),
+)
+"""Those of `charts.catalogue`, which is not loaded for a parser."""
 
 _SHELLS = ("bash", "zsh", "tcsh")
 # shtab.FILE, what a path is completed with. Importing shtab for it would cost every command 44 ms.
@@ -101,6 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_layers(commands)
     add_lint(commands, _add_paths)
     add_diff(commands, _add_paths, _count)
+    add_times(commands, _add_paths, _count)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
     explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
@@ -140,6 +161,12 @@ def _add_layers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     layers.add_argument("--columns", metavar="A,B,C", help="which columns, and in what order")
     layers.add_argument(
         "--format", choices=("table", "csv", "json", "md"), default="table", help="default: table"
+    )
+    layers.add_argument(
+        "--chart",
+        choices=("svg", *CHART_IDS),
+        metavar="ID",
+        help=f"print a chart of these layers as SVG instead: {', '.join(CHART_IDS)}; svg stands for layers",
     )
 
 
