@@ -43,6 +43,12 @@ class Section:
     is_warning: bool = False
 
 
+def is_text(section: Section, column: int) -> bool:
+    """Whether a column of the section's table holds words, which stand on the left."""
+    assert section.table is not None
+    return column in section.table.wide or column == 0 or (section.title == "Layers" and column < 3)
+
+
 def letter(place: int) -> str:
     """What an engine is called in the heads of tables: A, B, … Z, then AA."""
     head, tail = divmod(place, 26)

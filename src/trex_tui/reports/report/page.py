@@ -1,0 +1,143 @@
+"""A report as one HTML file: sortable tables, inline charts, nothing from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trex_tui.reports.html import bullets, page, safe
+from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
+from trex_tui.text import shorten_middle
+
+_LONGEST = 240
+"""Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+
+_STYLE = """
+nav ul { columns: 18rem; } nav { border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
+a { color: inherit; } h3 a { text-decoration: none; } h3 a:hover, h3 a:focus-visible { text-decoration: underline; }
+dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .1rem 1rem; margin: .4rem 0; }
+dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-align: inherit; }
+th button:hover, th button:focus-visible { text-decoration: underline; }
+th[aria-sort="ascending"] button::after { content: " \\25B4"; }
+th[aria-sort="descending"] button::after { content: " \\25BE"; }
+td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
+td.bar rect { fill: var(--bar); }
+figure { margin: .8rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
+.rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
+@media print { nav { display: none; } figure svg { max-height: 90mm; } th[aria-sort] button::after { content: ""; } }
+"""
+
+# Numbers begin with the largest, words with A; the third click restores the order of the report. Unknown values stay last.
+_SCRIPT = """
+"use strict";
+for (const button of document.querySelectorAll("th button")) {
+  button.addEventListener("click", () => {
+    const head = button.closest("th"), body = head.closest("table").tBodies[0], place = head.cellIndex;
+    const isText = head.className === "text", first = isText ? "ascending" : "descending";
+    const second = isText ? "descending" : "ascending", now = head.getAttribute("aria-sort");
+    const order = now === first ? second : now === second ? "none" : first;
+    for (const other of head.parentNode.cells) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", order);
+    const rows = [...body.rows];
+    rows.forEach((row, index) => { if (row.dataset.place === undefined) row.dataset.place = index; });
+    const key = (row) => {
+      const cell = row.cells[place];
+      return isText ? cell.textContent : cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+    };
+    const sign = order === "descending" ? -1 : 1;
+    rows.sort((a, b) => {
+      if (order !== "none") {
+        const x = key(a), y = key(b);
+        if (x !== y && (x === null || y === null)) return x === null ? 1 : -1;
+        const by = isText ? x.localeCompare(y, "en", { numeric: true }) : x - y;
+        if (by) return sign * by;
+      }
+      return a.dataset.place - b.dataset.place;
+    });
+    body.append(...rows);
+  });
+}
+"""
+
+
+def report_page(report: Report) -> str:
+    """The whole page. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
+    return page(report.title, _body(report), _STYLE, _SCRIPT, SCHEMA)
+
+
+def _body(report: Report) -> Iterator[str]:
+    yield f"<h1>{safe(report.title)}</h1>"
+    yield '<nav aria-label="Contents"><ul>'
+    for part in report.parts:
+        yield f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
+        for section in part.sections:
+            yield f'<li><a href="#{_anchor(part, section)}">{safe(section.title)}</a></li>'
+        yield "</ul></li>"
+    yield "</ul></nav>"
+    yield from bullets([f"{one.severity.value}: {one}" for one in report.diagnostics])
+    for part in report.parts:
+        yield f'<h2 id="{part.id}">{safe(part.title)}</h2>'
+        for section in part.sections:
+            yield from _section(part, section)
+
+
+def _anchor(part: Part, section: Section) -> str:
+    return f"{part.id}-{section.id}"
+
+
+def _section(part: Part, section: Section) -> Iterator[str]:
+    anchor = _anchor(part, section)
+    yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
+    yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
+    yield from bullets(section.sentences)
+    if section.facts:
+        yield "<dl>"
+        yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
+        yield "</dl>"
+    for table in section.tables:
+        yield from _table(table)
+    yield "</section>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"<h4>{safe(table.title)}</h4>"
+    tops = {column.name: table.largest(place) for place, column in enumerate(table.columns) if column.has_bar}
+    label = f' aria-label="{safe(table.title)}"' if table.title else ""
+    yield f'<div class="scroll"><table{label}><thead><tr>'
+    yield "".join(map(_head, table.columns))
+    yield "</tr></thead><tbody>"
+    for row in table.rows:
+        cells = (
+            _cell(column, cell, tops.get(column.name))
+            for column, cell in zip(table.columns, row, strict=True)
+        )
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+    if table.rest_words:
+        yield f'<p class="rest">{safe(table.rest_words)}</p>'
+
+
+def _head(column: Column) -> str:
+    kind = "text" if column.is_text else "number"
+    told = f' title="{safe(column.help)}"' if column.help else ""
+    shown = f'<button type="button"{told}>{safe(column.heading)}</button>' if column.heading else ""
+    sorts = ' aria-sort="none"' if shown else ""
+    bar = "<td></td>" if column.has_bar else ""
+    return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
+
+
+def _cell(column: Column, cell: Cell, top: float | None) -> str:
+    if column.is_text:
+        return f'<td class="text">{safe(shorten_middle(cell.text, _LONGEST))}</td>'
+    value = "" if cell.number is None else f' data-value="{cell.number!r}"'
+    bar = "" if top is None else f'<td class="bar">{_bar(cell.number, top)}</td>'
+    return f"<td{value}>{safe(cell.text)}</td>{bar}"
+
+
+def _bar(value: float | None, top: float) -> str:
+    if not value or value < 0 or not top:
+        return ""
+    rect = f'<rect width="{100.0 * value / top:.2f}" height="10"/>'
+    return f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{rect}</svg>'
