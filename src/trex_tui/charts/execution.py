@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from trex_tui.analysis.memory import ActivationMemory, activation_memory
 from trex_tui.analysis.totals import sum_latency_ms
-from trex_tui.charts.axes import Tick, count_scale, plot_area
+from trex_tui.charts.axes import Scale, Tick, count_scale, plot_area
 from trex_tui.charts.bars import column_span, draw_columns, largest_of_columns
 from trex_tui.charts.figure import HERE, HERE_STYLE, NO_LAYER, NO_PROFILE, WARNING, Figure, Subject
 from trex_tui.charts.grid import Part, Span
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer
 from trex_tui.text import format_bytes, format_ms, plural
 
 _MOST_IN_LEGEND = 6
@@ -20,6 +22,34 @@ _PEAK, _BOTH = "▲", "◆"
 """The layer with most memory, and where that is the current one."""
 _LEAST_WITH_GAP = 3
 """Columns that a layer has if one of them is to stay empty, so that neighbours can be told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """What the charts are of: a value for each of some layers in execution order.
+
+    Attributes:
+        layers: Whose values.
+        values: In the unit of `y`.
+        styles: Of each bar.
+        y: The scale.
+        legend: What the colours mean.
+        marks: Places of layers with a sign and a style.
+    """
+
+    layers: Sequence[Layer]
+    values: Sequence[float]
+    styles: Sequence[str]
+    y: Scale
+    legend: Sequence[Span] = ()
+    marks: Sequence[tuple[int | None, str, str]] = ()
+
+    def paint(self, part: Part) -> None:
+        """Draw it into a part of a grid."""
+        area = plot_area(part, index_ticks(self.layers, part.width // 10), "layer", self.y, self.legend)
+        _draw_along(area, [value / self.y.high for value in self.values], self.styles)
+        for place, sign, style in self.marks:
+            _mark_place(area, place, len(self.layers), sign, style)
 
 
 def layers_figure(subject: Subject, width: int) -> Figure:
@@ -38,7 +68,8 @@ def layers_figure(subject: Subject, width: int) -> Figure:
     )
     untimed = sum(layer.latency_ms is None for layer in layers)
     missing = (f"{plural(untimed, 'layer')} without a time stand empty.",) if untimed else ()
-    return Figure(words, missing, lambda part: _paint_layers(part, subject))
+    data = _times_of(subject)
+    return Figure(words, missing, data.paint, data=data)
 
 
 def _crowd_words(count: int, width: int) -> tuple[str, ...]:
@@ -47,16 +78,14 @@ def _crowd_words(count: int, width: int) -> tuple[str, ...]:
     return (f"About {-(-count // width)} layers share a column, which shows the slowest of them.",)
 
 
-def _paint_layers(part: Part, subject: Subject) -> None:
+def _times_of(subject: Subject) -> Along:
     layers = subject.layers
     times = [layer.latency_ms or 0.0 for layer in layers]
     y = count_scale(max(times), "ms")
     current = subject.shown_current
     here = next((place for place, layer in enumerate(layers) if layer is current), None)
     styles = [subject.palette.kind(layer.kind) for layer in layers]
-    area = plot_area(part, _index_ticks(subject, part.width), "layer", y, _kind_legend(subject))
-    _draw_along(area, [time / y.high for time in times], styles)
-    _mark_place(area, here, len(layers))
+    return Along(layers, times, styles, y, _kind_legend(subject), [(here, HERE, HERE_STYLE)])
 
 
 def _kind_legend(subject: Subject) -> list[Span]:
@@ -68,15 +97,15 @@ def _kind_legend(subject: Subject) -> list[Span]:
     return [Span(f"  ■ {kind.value}", subject.palette.kind(kind)) for kind in ordered[:_MOST_IN_LEGEND]]
 
 
-def _index_ticks(subject: Subject, width: int) -> list[Tick]:
+def index_ticks(layers: Sequence[Layer], most: int) -> list[Tick]:
     """The indices of layers, which a filter leaves gaps in."""
-    count = len(subject.layers)
-    step = max(1, -(-count // max(1, width // 10)))
+    count = len(layers)
+    step = max(1, -(-count // max(1, most)))
     for round_step in (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000):
         if round_step >= step:
             step = round_step
             break
-    return [((place + 0.5) / count, str(subject.layers[place].index)) for place in range(0, count, step)]
+    return [((place + 0.5) / count, str(layers[place].index)) for place in range(0, count, step)]
 
 
 def _draw_along(area: Part, heights: Sequence[float], styles: Sequence[str]) -> None:
@@ -95,7 +124,7 @@ def _draw_along(area: Part, heights: Sequence[float], styles: Sequence[str]) -> 
     draw_columns(area, columns, looks)
 
 
-def _mark_place(area: Part, place: int | None, count: int, mark: str = HERE, style: str = HERE_STYLE) -> None:
+def _mark_place(area: Part, place: int | None, count: int, mark: str, style: str) -> None:
     """Colour the bar of a value, and put a mark above it, or into its top where there is no room."""
     if place is None:
         return
@@ -130,7 +159,8 @@ def memory_figure(subject: Subject, width: int) -> Figure:
     missing: tuple[str, ...] = ()
     if found.unknown:
         missing = (f"{plural(found.unknown, 'tensor')} of unknown size left out: the peak is a lower bound.",)
-    return Figure(words, missing, lambda part: _paint_memory(part, subject, found))
+    data = _memory_of(subject, found)
+    return Figure(words, missing, data.paint, data=data)
 
 
 def _memory_crowd(count: int, width: int) -> tuple[str, ...]:
@@ -139,18 +169,16 @@ def _memory_crowd(count: int, width: int) -> tuple[str, ...]:
     return (f"About {-(-count // width)} layers share a column, which shows the most.",)
 
 
-def _paint_memory(part: Part, subject: Subject, found: ActivationMemory) -> None:
+def _memory_of(subject: Subject, found: ActivationMemory) -> Along:
     layers = subject.engine.layers
     unit, words = _bytes_unit(found.peak_bytes or 0)
     y = count_scale((found.peak_bytes or 0) / unit, f"live activations, {words}")
-    whole = Subject(subject.engine, layers, subject.palette)
-    area = plot_area(part, _index_ticks(whole, part.width), "layer", y)
-    heights = [size / unit / y.high for size in found.live_bytes]
-    _draw_along(area, heights, ["$primary"] * len(heights))
-    _mark_place(area, found.peak_index, len(layers), _PEAK, WARNING)
+    values = [size / unit for size in found.live_bytes]
+    marks: list[tuple[int | None, str, str]] = [(found.peak_index, _PEAK, WARNING)]
     if subject.current is not None:
         is_peak = subject.current.index == found.peak_index
-        _mark_place(area, subject.current.index, len(layers), _BOTH if is_peak else HERE)
+        marks.append((subject.current.index, _BOTH if is_peak else HERE, HERE_STYLE))
+    return Along(layers, values, ["$primary"] * len(values), y, (), marks)
 
 
 def _bytes_unit(size: int) -> tuple[float, str]:

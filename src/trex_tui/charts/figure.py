@@ -67,12 +67,14 @@ class Figure:
         missing: Sentences on what it does not show, and why.
         paint: Draws it; None where there is nothing to draw.
         marks_layer: Whether it marks the current layer.
+        data: What `paint` draws, for those who draw it elsewhere; None where there is nothing to draw.
     """
 
     words: tuple[str, ...]
     missing: tuple[str, ...] = ()
     paint: Callable[[Part], None] | None = None
     marks_layer: bool = True
+    data: object | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 from trex_tui.text import ELLIPSIS, printable
 
 _BLANK = " "
@@ -25,13 +23,22 @@ class Span(NamedTuple):
 Line = tuple[Span, ...]
 
 
+def _cell_len(char: str) -> int:
+    """Cells of a character. Rich knows the wide ones; it is loaded for the first that is not ASCII."""
+    if char.isascii() or char == ELLIPSIS:
+        return len(char)
+    from rich.cells import cell_len
+
+    return cell_len(char)
+
+
 def cells_of(text: str) -> list[str]:
     """The characters of harmless text by cell: an empty string follows a wide one, and marks without a width are dropped."""
     if text.isascii():
         return list(text)
     cells = []
     for char in text:
-        width = cell_len(char)
+        width = _cell_len(char)
         if width:
             cells += [char, *[_TAIL] * (width - 1)]
     return cells
@@ -74,7 +81,7 @@ class Grid:
         self._mend(row, x, x + len(cells))
         if cells[0] == _TAIL:
             cells[0] = _BLANK
-        if cell_len(cells[-1]) > 1:
+        if _cell_len(cells[-1]) > 1:
             cells[-1] = _BLANK
         row[x : x + len(cells)] = cells
         self._styles[y][x : x + len(cells)] = [style] * len(cells)

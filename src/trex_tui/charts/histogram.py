@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from trex_tui.charts.axes import Scale, plot_area
 from trex_tui.charts.bars import draw_columns
 from trex_tui.charts.figure import WARNING, Figure, Subject
 from trex_tui.charts.grid import Part
-from trex_tui.charts.queries import NO_ROWS, Queries, percentile_words, queries_of
+from trex_tui.charts.queries import NO_ROWS, Queries, limits_of, percentile_words, queries_of
 from trex_tui.text import format_ms
 
 MARKED_PERCENTILES = (50.0, 90.0, 95.0, 99.0)
@@ -21,7 +21,25 @@ _TAIL_PCT = 5.0
 """The histogram is about what lies between the tails."""
 _LEAST_BINS = 10
 _MOST_STEPS = 200
+_MOST_BINS = 120
 _BARS, _MARK = "$primary", "$accent"
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """What the chart is of: latencies, and between which values it spreads."""
+
+    queries: Queries
+    limits_ms: tuple[float, float]
+
+    def bins(self, most: int) -> Histogram:
+        """The queries in at most so many bins."""
+        return histogram(self.queries.ordered_ms, self.limits_ms, most)
+
+    @property
+    def percentiles_ms(self) -> dict[float, float]:
+        """The marked ones."""
+        return {pct: percentile(self.queries.ordered_ms, pct) for pct in MARKED_PERCENTILES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +85,14 @@ def histogram(ordered: Sequence[float], limits: tuple[float, float], most_bins: 
     return Histogram(low, width, tuple(counts), start, len(ordered) - end)
 
 
+def histogram_of(values: Sequence[float]) -> Histogram:
+    """Count values in any order, NaN left out; those in far tails as below or above."""
+    ordered = sorted([value for value in values if math.isfinite(value)])
+    if not ordered:
+        return Histogram(0.0, 1.0, (0,), 0, 0)
+    return histogram(ordered, limits_of(ordered, _TAIL_PCT), _MOST_BINS)
+
+
 def step_of(ordered: Sequence[float]) -> float:
     """The step in which sorted values come, if they are few different ones in equal steps; else 0."""
     distinct: list[float] = []
@@ -87,7 +113,8 @@ def histogram_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - 
     if queries is None:
         return Figure((NO_ROWS,))
     ordered = queries.ordered_ms
-    low, high = queries.limits_ms(_TAIL_PCT)
+    data = Distribution(queries, queries.limits_ms(_TAIL_PCT))
+    low, high = data.limits_ms
     mean = math.fsum(ordered) / len(ordered)
     words = [
         f"How many queries took how long: {queries.counted}. {percentile_words(ordered, MARKED_PERCENTILES)}; "
@@ -102,32 +129,34 @@ def histogram_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - 
         ]
         words.append(f"Beyond the plot: {' and '.join(parts)}, counted at its edge (▲).")
     return Figure(
-        tuple(words), queries.left_out, lambda part: _paint_histogram(part, queries), marks_layer=False
+        tuple(words),
+        queries.left_out,
+        lambda part: _paint_histogram(part, data),
+        marks_layer=False,
+        data=data,
     )
 
 
-def _paint_histogram(part: Part, queries: Queries) -> None:
-    limits = queries.limits_ms(_TAIL_PCT)
-    found = histogram(queries.ordered_ms, limits, max(1, part.width - 16))
+def _paint_histogram(part: Part, data: Distribution) -> None:
+    found = data.bins(max(1, part.width - 16))
     top = max(*found.counts, found.below, found.above)
     y = Scale(0.0, float(top), "queries", words=lambda value: f"{value:.0f}")
     x = Scale(found.low, found.high, "")
     bins = len(found.counts)
-    area = plot_area(part, x, f"{queries.what}, ms", y)
+    area = plot_area(part, x, f"{data.queries.what}, ms", y)
     heights = [found.counts[column * bins // area.width] / top for column in range(area.width)]
     draw_columns(area, heights, [_BARS] * area.width)
     edges = ((0, found.below), (area.width - 2, found.above))
     for column, count in edges:
         if count:
             area.put(column, area.height - 1, "▲▲", WARNING)
-    _mark_percentiles(area, queries.ordered_ms, x)
+    _mark_percentiles(area, data.percentiles_ms, x)
 
 
-def _mark_percentiles(area: Part, ordered: Sequence[float], x: Scale) -> None:
+def _mark_percentiles(area: Part, percentiles_ms: Mapping[float, float], x: Scale) -> None:
     """A line from top to bottom for each, its name at the top; names that would touch stand below each other."""
     free = [0] * area.height
-    for pct in MARKED_PERCENTILES:
-        value = percentile(ordered, pct)
+    for pct, value in percentiles_ms.items():
         column, label = x.cell(value, area.width), f"p{pct:g}"
         if not x.low <= value <= x.high:
             area.label(

@@ -143,7 +143,8 @@ def icicle_figure(subject: Subject, width: int) -> Figure:
     here = (f"The current layer: {' › '.join(path)}.",) if path else ()
     if root.inside and not any(block.inside for block in root.inside):
         missing = (*missing, "The names of these layers tell no modules.")
-    return Figure((words, *here), missing, lambda part: _paint(part, subject, root, is_timed))
+    data = Blocks(root, is_timed, subject.palette.kind)
+    return Figure((words, *here), missing, data.paint, data=data)
 
 
 def _path_here(block: Block) -> list[Block]:
@@ -157,25 +158,39 @@ def _in_words(block: Block) -> str:
     return block.label if block.kind else f"one of {block.label[1:]} too narrow to show"
 
 
-def _levels(block: Block) -> int:
-    return 1 + max(map(_levels, block.inside), default=0)
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """What the chart is of: the block of all layers with those on top of it, sized by time or by number of layers."""
 
+    root: Block
+    is_timed: bool
+    kind_style: Callable[[LayerKind], str]
 
-def _paint(part: Part, subject: Subject, root: Block, is_timed: bool) -> None:
-    levels = _levels(root)
-    rows = max(1, min(_MOST_ROWS, part.height // levels))
+    @property
+    def levels(self) -> int:
+        """How many blocks lie on top of each other at most."""
+        return _levels(self.root)
 
-    def style(block: Block) -> str:
+    def style(self, block: Block) -> str:
+        """Of a block: that of what takes most of its time."""
         if block.is_here:
             return HERE_STYLE
-        return subject.palette.kind(block.kind) if block.kind else "$muted"
+        return self.kind_style(block.kind) if block.kind else "$muted"
 
-    def size_words(block: Block) -> str:
-        share = f"{100.0 * block.size / root.size:.1f} %" if root.size else ""
-        figure = f"{format_ms(block.size)} ms" if is_timed else plural(round(block.size), "layer")
+    def size_words(self, block: Block) -> str:
+        """Its time and its share."""
+        share = f"{100.0 * block.size / self.root.size:.1f} %" if self.root.size else ""
+        figure = f"{format_ms(block.size)} ms" if self.is_timed else plural(round(block.size), "layer")
         return f"{figure}  {share}"
 
-    _paint_block(part, root, rows, style, size_words)
+    def paint(self, part: Part) -> None:
+        """Draw it into a part of a grid."""
+        rows = max(1, min(_MOST_ROWS, part.height // self.levels))
+        _paint_block(part, self.root, rows, self.style, self.size_words)
+
+
+def _levels(block: Block) -> int:
+    return 1 + max(map(_levels, block.inside), default=0)
 
 
 def _name_in(label: str, room: int, rows: int) -> list[str]:

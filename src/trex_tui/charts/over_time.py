@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trex_tui.analysis.robust import median
 from trex_tui.analysis.stability import Stability
@@ -18,12 +19,36 @@ _TAIL_PCT = 1.0
 _LINE, _MARK = "$primary", "$accent"
 
 
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What the chart is of: the queries in their order, what is odd about them, and between which values it spreads."""
+
+    queries: Queries
+    judged: Stability
+    limits_ms: tuple[float, float]
+
+    @property
+    def x(self) -> tuple[Sequence[float], str]:
+        """The place of each query, and the unit: seconds, or its number where no stamps tell."""
+        starts = self.queries.starts_s
+        return (starts, "s from the first query") if starts else (range(self.queries.count), "query")
+
+    def scales(self) -> tuple[Scale, Scale]:
+        """Both axes."""
+        low, high = self.limits_ms
+        margin = (high - low) * 0.04 or max(high * 0.05, 1e-6)
+        places, unit = self.x
+        y = Scale(low - margin, high + margin, f"{self.queries.what}, ms")
+        return Scale(float(places[0]), float(places[-1]) or 1.0, unit), y
+
+
 def over_time_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
     """Latency of the queries one after the other, and what is odd about it."""
     queries, judged = queries_of(subject.engine), judgement_of(subject.engine)
     if queries is None or judged is None:
         return Figure((NO_ROWS,))
-    low, high = queries.limits_ms(_TAIL_PCT)
+    data = Course(queries, judged, queries.limits_ms(_TAIL_PCT))
+    low, high = data.limits_ms
     beyond = sum(not low <= value <= high for value in queries.values_ms)
     words = [f"Latency of each query: {queries.counted}. {' '.join(judged.sentences)}"]
     if beyond:
@@ -35,25 +60,21 @@ def over_time_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
         )
 
     def paint(part: Part) -> None:
-        _paint_over_time(part, queries, judged)
+        _paint_over_time(part, data)
 
-    return Figure(tuple(words), queries.left_out, paint, marks_layer=False)
+    return Figure(tuple(words), queries.left_out, paint, marks_layer=False, data=data)
 
 
-def _paint_over_time(part: Part, queries: Queries, judged: Stability) -> None:
-    low, high = queries.limits_ms(_TAIL_PCT)
-    margin = (high - low) * 0.04 or max(high * 0.05, 1e-6)
-    y = Scale(low - margin, high + margin, f"{queries.what}, ms")
-    positions = queries.starts_s or range(queries.count)
-    x = Scale(float(positions[0]), float(positions[-1]) or 1.0, "")
+def _paint_over_time(part: Part, data: Course) -> None:
+    queries, judged = data.queries, data.judged
+    x, y = data.scales()
     legend = [Span("━ each query", "$secondary")]
     many = queries.count > 4 * part.width
     if many:
         legend = [Span("⣿ least to most", "$secondary"), Span("  ⠒ median", _LINE)]
     marks = _mark_legend(judged)
-    unit = "s from the first query" if queries.starts_s else "query"
-    area = plot_area(part, x, unit, y, [*legend, *marks])
-    places = [x.fraction(position) for position in positions]
+    area = plot_area(part, x, x.title, y, [*legend, *marks])
+    places = [x.fraction(position) for position in data.x[0]]
     xs, ys = extremes(places, queries.values_ms, 2 * area.width) if many else (places, queries.values_ms)
     curves = [Curve(xs, [y.fraction(value) for value in ys], "$secondary")]
     if many:
@@ -61,7 +82,7 @@ def _paint_over_time(part: Part, queries: Queries, judged: Stability) -> None:
         curves.append(Curve(xs, [y.fraction(value) for value in ys], _LINE))
     curves += _drift_line(judged, y)
     draw_curves(area, curves)
-    _mark_edges(area, places, queries.values_ms, (low, high))
+    _mark_edges(area, places, queries.values_ms, data.limits_ms)
     _mark_changes(area, judged, places)
 
 
@@ -118,12 +139,17 @@ def _column_runs(places: Sequence[float], columns: int) -> list[tuple[int, int]]
     return runs
 
 
-def _drift_line(judged: Stability, y: Scale) -> list[Curve]:
+def drift_ends_ms(judged: Stability) -> tuple[float, float] | None:
+    """Where the line of a drift begins and ends; None where there is none, or it is steps."""
     if judged.steps or not judged.drift or not judged.drift.found or judged.median_ms is None:
-        return []
+        return None
     half = judged.drift.change_ms / 2
-    ends = [y.fraction(judged.median_ms - half), y.fraction(judged.median_ms + half)]
-    return [Curve([0.0, 1.0], ends, _MARK)]
+    return judged.median_ms - half, judged.median_ms + half
+
+
+def _drift_line(judged: Stability, y: Scale) -> list[Curve]:
+    ends = drift_ends_ms(judged)
+    return [Curve([0.0, 1.0], [y.fraction(end) for end in ends], _MARK)] if ends else []
 
 
 def _mark_edges(
@@ -136,11 +162,16 @@ def _mark_edges(
             area.put(column, 0 if value > high else area.height - 1, "▲" if value > high else "▼", WARNING)
 
 
-def _mark_changes(area: Part, judged: Stability, places: Sequence[float]) -> None:
+def changes(judged: Stability, rows: int) -> list[tuple[int, str, str]]:
+    """Where the level changes, out of so many rows: row, label, style."""
     marks = [(step.row, f"{step.change_pct:+.1f} %", _MARK) for step in judged.steps]
-    if judged.settling and judged.settling.rows < len(places):
+    if judged.settling and judged.settling.rows < rows:
         marks.append((judged.settling.rows, "settled", WARNING))
-    for row, label, style in marks:
+    return marks
+
+
+def _mark_changes(area: Part, judged: Stability, places: Sequence[float]) -> None:
+    for row, label, style in changes(judged, len(places)):
         column = min(area.width - 1, int(places[row] * area.width))
         for line in range(area.height):
             if area.is_blank(column, line):

@@ -71,7 +71,7 @@ def pareto_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - eve
         )
     untimed = len(subject.layers) - count
     missing = (f"{plural(untimed, 'layer')} without a time left out.",) if untimed else ()
-    return Figure(tuple(parts), missing, lambda part: _paint(part, found, place))
+    return Figure(tuple(parts), missing, lambda part: _paint(part, found, place), data=found)
 
 
 def _place_of(subject: Subject, found: Pareto) -> int | None:
@@ -82,7 +82,7 @@ def _paint(part: Part, found: Pareto, here: int | None) -> None:
     count = len(found.layers)
     y = Scale(0.0, 100.0, "% of the time")
     legend = [Span("━ added up", "$secondary"), Span("  ■ each layer", "$primary")]
-    area = plot_area(part, _ticks(count, part.width), "layers, the slowest first", y, legend)
+    area = plot_area(part, rank_ticks(count, part.width // 10), "layers, the slowest first", y, legend)
     _draw_shares(area, found.shares_pct)
     xs = [(place + 0.5) / count for place in range(count)]
     ys = [pct / 100.0 for pct in found.cumulative_pct]
@@ -124,7 +124,8 @@ def _mark_most(area: Part, found: Pareto) -> None:
     _ = area.label(column + 2, row + 1, label, WARNING) or area.label(column + 2, row + 2, label, WARNING)
 
 
-def _ticks(count: int, width: int) -> list[Tick]:
-    step = max(1, round(nice_step(count / max(2, width // 10))))
+def rank_ticks(count: int, most: int) -> list[Tick]:
+    """Round ranks out of `count`, and the first."""
+    step = max(1, round(nice_step(count / max(2, most))))
     ranks = [1, *range(step, count + 1, step)] if step > 1 else list(range(1, count + 1))
     return [((rank - 0.5) / count, str(rank)) for rank in ranks]

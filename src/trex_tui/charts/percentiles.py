@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trex_tui.analysis.robust import percentile
 from trex_tui.analysis.timing import LEAST_ROWS_OF_P999, printed_performance
@@ -18,6 +19,32 @@ from trex_tui.text import format_ms
 CURVE_PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 _CURVE_POINTS = 160
 _LINE, _MARK = "$primary", "$accent"
+
+
+@dataclass(frozen=True, slots=True)
+class PercentileCurve:
+    """What the chart is of.
+
+    Attributes:
+        curve: Places on the stretched axis, and milliseconds.
+        points: The named percentiles, and milliseconds.
+        what: Which column it is.
+    """
+
+    curve: Sequence[tuple[float, float]]
+    points: Sequence[tuple[float, float]]
+    what: str
+
+    def scales(self) -> tuple[Scale, Scale]:
+        """Both axes; the horizontal one is of stretched percentiles."""
+        low, high = min(value for _, value in self.curve), max(value for _, value in self.curve)
+        margin = (high - low) * 0.08 or max(high * 0.05, 1e-6)
+        x = Scale(self.curve[0][0], self.curve[-1][0], "percentile, stretched towards 100")
+        return x, Scale(low - margin, high + margin, f"{self.what}, ms")
+
+    def ticks(self, x: Scale) -> list[Tick]:
+        """The named percentiles."""
+        return [(x.fraction(stretched(pct)), f"p{pct:g}") for pct, _ in self.points]
 
 
 def stretched(pct: float) -> float:
@@ -47,11 +74,11 @@ def percentile_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
     steps = [first + (stretched(last) - first) * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)]
     curve = [(step, percentile(ordered, 100.0 * (1.0 - 10.0**-step))) for step in steps]
     points = [(pct, percentile(ordered, pct)) for pct in named]
+    return _figure(words, missing, PercentileCurve(curve, points, queries.what))
 
-    def paint(part: Part) -> None:
-        _paint_percentiles(part, curve, points, queries.what)
 
-    return Figure(words, missing, paint, marks_layer=False)
+def _figure(words: tuple[str, ...], missing: tuple[str, ...], data: PercentileCurve) -> Figure:
+    return Figure(words, missing, lambda part: _paint_percentiles(part, data), marks_layer=False, data=data)
 
 
 def _printed_figure(engine: Engine) -> Figure:
@@ -72,37 +99,23 @@ def _printed_figure(engine: Engine) -> Figure:
         f"As trtexec printed it ({printed.source}); between the points the line is drawn straight. {NO_ROWS}",
     )
     curve = [(stretched(pct), value) for pct, value in points]
-
-    def paint(part: Part) -> None:
-        _paint_percentiles(part, curve, points, "latency")
-
-    return Figure(words, missing, paint, marks_layer=False)
+    return _figure(words, missing, PercentileCurve(curve, points, "latency"))
 
 
-def _paint_percentiles(
-    part: Part, curve: Sequence[tuple[float, float]], points: Sequence[tuple[float, float]], what: str
-) -> None:
-    low, high = min(value for _, value in curve), max(value for _, value in curve)
-    margin = (high - low) * 0.08 or max(high * 0.05, 1e-6)
-    y = Scale(low - margin, high + margin, f"{what}, ms")
-    start, end = curve[0][0], curve[-1][0]
-
-    def place(step: float) -> float:
-        return (step - start) / (end - start)
-
-    ticks: list[Tick] = [(place(stretched(pct)), f"p{pct:g}") for pct, _ in points]
-    area = plot_area(part, ticks, "percentile, stretched towards 100", y)
-    xs = [place(step) for step, _ in curve]
-    draw_curves(area, [Curve(xs, [y.fraction(value) for _, value in curve], _LINE)])
-    for pct, value in points:
-        column = min(area.width - 1, int(place(stretched(pct)) * area.width))
+def _paint_percentiles(part: Part, data: PercentileCurve) -> None:
+    x, y = data.scales()
+    area = plot_area(part, data.ticks(x), x.title, y)
+    xs = [x.fraction(step) for step, _ in data.curve]
+    draw_curves(area, [Curve(xs, [y.fraction(value) for _, value in data.curve], _LINE)])
+    for pct, value in data.points:
+        column = min(area.width - 1, int(x.fraction(stretched(pct)) * area.width))
         row = area.height - 1 - y.cell(value, area.height)
         area.put(column, row, "●", _MARK)
         label = f"{format_ms(value)}"
-        for x, line in (
+        for start, line in (
             (column - len(label) // 2, row - 1),
             (column - len(label) - 1, row),
             (column, row + 1),
         ):
-            if area.label(x, line, label, _MARK):
+            if area.label(start, line, label, _MARK):
                 break

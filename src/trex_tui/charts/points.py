@@ -36,9 +36,33 @@ class Point:
     y: float
 
 
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """What a chart of points is of.
+
+    Attributes:
+        x, y: The scales, with their titles.
+        look: Sign and style of a layer's point.
+        legend: What signs and styles mean.
+        level: A value of y that is a limit.
+    """
+
+    points: Sequence[Point]
+    x: Scale
+    y: Scale
+    look: Callable[[Layer], tuple[str, str]]
+    legend: Sequence[Span]
+    level: float | None = None
+
+
 def kind_sign(kind: LayerKind) -> str:
     """The sign of a kind, which tells it where there is no colour; kinds that matter little share one."""
     return _SIGNS.get(kind, _OTHER)
+
+
+def kind_look(subject: Subject) -> Callable[[Layer], tuple[str, str]]:
+    """Sign and style of layers by their kinds."""
+    return lambda layer: (kind_sign(layer.kind), subject.palette.kind(layer.kind))
 
 
 def kind_legend(subject: Subject, points: Sequence[Point]) -> list[Span]:

@@ -42,11 +42,7 @@ class Queries:
 
     def limits_ms(self, tail_pct: float) -> tuple[float, float]:
         """Between which values a chart spreads: all of them, unless those in the tails lie far out."""
-        ordered = self.ordered_ms
-        middle, low, high = (percentile(ordered, pct) for pct in (50.0, tail_pct, 100.0 - tail_pct))
-        spread = max(high - middle, middle - low, middle * 1e-4, 1e-6)
-        least, most = low - _EDGE_FACTOR * spread, high + _EDGE_FACTOR * spread
-        return max(ordered[0], least), min(ordered[-1], most)
+        return limits_of(self.ordered_ms, tail_pct)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -61,6 +57,14 @@ class Queries:
         """How many, and what was left out before them."""
         skipped = f", {plural(self.warmup, 'query', 'queries')} of warm-up left out" if self.warmup else ""
         return f"{plural(self.count, 'query', 'queries')}{skipped}"
+
+
+def limits_of(ordered: Sequence[float], tail_pct: float) -> tuple[float, float]:
+    """Between which of some sorted values a chart spreads: all of them, unless those in the tails lie far out."""
+    middle, low, high = (percentile(ordered, pct) for pct in (50.0, tail_pct, 100.0 - tail_pct))
+    spread = max(high - middle, middle - low, middle * 1e-4, 1e-6)
+    least, most = low - _EDGE_FACTOR * spread, high + _EDGE_FACTOR * spread
+    return max(ordered[0], least), min(ordered[-1], most)
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.charts.axes import Scale, log_scale, plot_area
 from trex_tui.charts.figure import NO_LAYER, WARNING, Figure, Subject, as_sentence
 from trex_tui.charts.grid import Part, cells_of
-from trex_tui.charts.points import Point, kind_legend, kind_sign, number_words, paint_points
+from trex_tui.charts.points import Cloud, Point, kind_legend, kind_look, number_words, paint_points
 from trex_tui.charts.raster import Curve, draw_curves
 from trex_tui.engine.model import Layer
 from trex_tui.text import format_count, format_ms, format_pct, plural
@@ -42,6 +42,15 @@ class Roof:
     def words(self) -> str:
         """Precisions and level."""
         return f"{', '.join(self.names)} {format_count(self.flop_per_s)}FLOP/s"
+
+
+@dataclass(frozen=True, slots=True)
+class UnderRoofs:
+    """What the chart is of: points, the roofs over them and the slope to these."""
+
+    cloud: Cloud
+    roofs: Sequence[Roof]
+    bandwidth_bytes_per_s: float | None
 
 
 def roofs_of(layers: Iterable[Layer], roofline: Roofline) -> list[Roof]:
@@ -88,7 +97,9 @@ def roofline_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - e
     if here is not None and here.intensity and here.achieved_flop_per_s:
         words.append(_here_words(here))
     missing = _missing(subject, points, roofline)
-    return Figure(tuple(words), missing, lambda part: _paint(part, subject, points, roofs, roofline))
+    data, bandwidth = _cloud_of(subject, points, roofs), roofline.device.peak_bandwidth_bytes_per_s
+    under = UnderRoofs(data, roofs, bandwidth)
+    return Figure(tuple(words), missing, lambda part: _paint(part, under, subject.shown_current), data=under)
 
 
 def _without_rates(subject: Subject, known: Sequence[tuple[Layer, RooflinePoint | None]]) -> Figure:
@@ -151,21 +162,20 @@ def _missing(subject: Subject, points: Sequence[Point], roofline: Roofline) -> t
     return tuple(told)
 
 
-def _paint(
-    part: Part, subject: Subject, points: Sequence[Point], roofs: Sequence[Roof], roofline: Roofline
-) -> None:
+def _cloud_of(subject: Subject, points: Sequence[Point], roofs: Sequence[Roof]) -> Cloud:
     ridges = [roof.ridge for roof in roofs if roof.ridge]
     x = log_scale([*(point.x for point in points), *(2 * ridge for ridge in ridges)], _X_TITLE, number_words)
     levels = [*(point.y for point in points), *(_HEADROOM * roof.flop_per_s for roof in roofs)]
     y = log_scale(levels, _Y_TITLE, number_words)
-    area = plot_area(part, x, _X_TITLE, y, kind_legend(subject, points))
-    bandwidth = roofline.device.peak_bandwidth_bytes_per_s
+    return Cloud(points, x, y, kind_look(subject), kind_legend(subject, points))
+
+
+def _paint(part: Part, under: UnderRoofs, current: Layer | None) -> None:
+    cloud, roofs, bandwidth = under.cloud, under.roofs, under.bandwidth_bytes_per_s
+    x, y = cloud.x, cloud.y
+    area = plot_area(part, x, _X_TITLE, y, cloud.legend)
     draw_curves(area, [roof_curve(roof, bandwidth, x, y) for roof in reversed(roofs)])
-
-    def look(layer: Layer) -> tuple[str, str]:
-        return kind_sign(layer.kind), subject.palette.kind(layer.kind)
-
-    paint_points(area, points, x, y, look, subject.shown_current)
+    paint_points(area, cloud.points, x, y, cloud.look, current)
     _name_roofs(area, roofs, x, y)
     if bandwidth:
         _name_bandwidth(area, bandwidth, roofs, x, y)

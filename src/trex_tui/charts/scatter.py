@@ -10,7 +10,15 @@ from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.charts.axes import Scale, log_scale, plot_area
 from trex_tui.charts.figure import HERE_STYLE, NO_LAYER, NO_PROFILE, WARNING, Figure, Subject, as_sentence
 from trex_tui.charts.grid import Part, Span
-from trex_tui.charts.points import HERE_SIGN, Point, kind_legend, kind_sign, number_words, paint_points
+from trex_tui.charts.points import (
+    HERE_SIGN,
+    Cloud,
+    Point,
+    kind_legend,
+    kind_look,
+    number_words,
+    paint_points,
+)
 from trex_tui.engine.model import Layer
 from trex_tui.text import format_ms, format_pct, plural
 
@@ -48,21 +56,26 @@ def product_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001 - ev
     if current is not None and (found := computes[current.index]).macs is not None and found.m:
         batch = f", {found.batch} of them" if found.batch and found.batch > 1 else ""
         words.append(f"Layer {current.index}: M {found.m}, N {found.n}, K {found.k}{batch}.")
-    return Figure(tuple(words), missing, lambda part: _paint_products(part, subject, points))
+    data, current = _products_of(subject, points), subject.shown_current
+
+    def paint(part: Part) -> None:
+        area = plot_area(part, data.x, data.x.title, data.y, data.legend)
+        paint_points(area, points, data.x, data.y, data.look, current)
+
+    return Figure(tuple(words), missing, paint, data=data)
 
 
-def _paint_products(part: Part, subject: Subject, points: Sequence[Point]) -> None:
+def _products_of(subject: Subject, points: Sequence[Point]) -> Cloud:
     first, second = subject.axes
-    x = log_scale([point.x for point in points], "", number_words)
+    x = log_scale([point.x for point in points], f"{_MEANING[first]} (log)", number_words)
     y = log_scale([point.y for point in points], f"{_MEANING[second]} (log)", number_words)
     slowest = max((point.layer.latency_ms or 0.0 for point in points), default=0.0)
-    area = plot_area(part, x, f"{_MEANING[first]} (log)", y, _time_legend(slowest))
 
     def look(layer: Layer) -> tuple[str, str]:
         share = (layer.latency_ms or 0.0) / slowest if slowest else 0.0
         return next((sign, style) for least, sign, style in _CLASSES if share >= least)
 
-    paint_points(area, points, x, y, look, subject.shown_current)
+    return Cloud(points, x, y, look, _time_legend(slowest))
 
 
 def _time_legend(slowest: float) -> list[Span]:
@@ -102,7 +115,8 @@ def efficiency_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
     if current is not None and (point := roofline.points.get(current.index)) and point.roof_pct is not None:
         words.append(f"Layer {current.index}: {format_pct(point.roof_pct)} % of its roof.")
     missing = (f"{_rest_words(rest)} not shown: no roof, or no time.",) if rest else ()
-    return Figure(tuple(words), missing, lambda part: _paint_efficiency(part, subject, points))
+    data, here = _efficiency_of(subject, points), subject.shown_current
+    return Figure(tuple(words), missing, lambda part: _paint_efficiency(part, data, here), data=data)
 
 
 def _rest_words(rest: Sequence[Layer]) -> str:
@@ -110,18 +124,19 @@ def _rest_words(rest: Sequence[Layer]) -> str:
     return plural(len(rest), "layer") + (f" with {format_ms(time)} ms" if time else "")
 
 
-def _paint_efficiency(part: Part, subject: Subject, points: Sequence[Point]) -> None:
-    x = log_scale([point.x for point in points], "", number_words)
-    top = max(110.0, max(point.y for point in points) * 1.05)
+def _efficiency_of(subject: Subject, points: Sequence[Point]) -> Cloud:
+    x = log_scale([point.x for point in points], "time of the layer, ms (log)", number_words)
+    top = max(110.0, max((point.y for point in points), default=0.0) * 1.05)
     y = Scale(0.0, top, "% of the roof")
-    area = plot_area(part, x, "time of the layer, ms (log)", y, kind_legend(subject, points))
+    return Cloud(points, x, y, kind_look(subject), kind_legend(subject, points), 100.0)
+
+
+def _paint_efficiency(part: Part, data: Cloud, current: Layer | None) -> None:
+    points, x, y = data.points, data.x, data.y
+    area = plot_area(part, x, x.title, y, data.legend)
     row = area.height - 1 - y.cell(100.0, area.height)
     area.put(0, row, "┄" * area.width, WARNING)
-
-    def look(layer: Layer) -> tuple[str, str]:
-        return kind_sign(layer.kind), subject.palette.kind(layer.kind)
-
-    paint_points(area, points, x, y, look, subject.shown_current)
+    paint_points(area, points, x, y, data.look, current)
     taken = {
         x.cell(point.x, area.width)
         for point in points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from trex_tui.analysis.totals import UNKNOWN, Total, total_by
@@ -14,7 +14,7 @@ from trex_tui.charts.grid import Part, cells_of, shorten
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.text import ELLIPSIS, MISSING, format_count, format_ms, format_pct, plural, printable
+from trex_tui.text import ELLIPSIS, format_count, format_ms, format_pct, plural, printable
 
 NO_TACTIC = "(no kernel named)"
 LEAST_BAR = 8
@@ -75,7 +75,7 @@ def tactic_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
     hashed = {layer.tactic for layer in subject.layers if layer.tactic and _tactic(layer) != layer.tactic}
     if hashed and figure.paint:
         note = f" Hashes are left out of the names of {plural(len(hashed), 'generated kernel')}."
-        return Figure((figure.words[0] + note, *figure.words[1:]), figure.missing, figure.paint)
+        return replace(figure, words=(figure.words[0] + note, *figure.words[1:]))
     return figure
 
 
@@ -88,7 +88,7 @@ def _figure(
     times = [total.latency_ms for total in totals if total.latency_ms is not None]
     current = subject.shown_current
     here = (key(current) or UNKNOWN) if current is not None else None
-    bars = _Bars(totals, style, here, is_timed=bool(times))
+    bars = Shares(totals, style, here, is_timed=bool(times))
     counted = f"{plural(len(subject.layers), 'layer')} in {plural(len(totals), what)}"
     missing: tuple[str, ...] = ()
     if not times:
@@ -102,7 +102,7 @@ def _figure(
         untimed = sum(layer.latency_ms is None for layer in subject.layers)
         if untimed:
             missing = (f"{plural(untimed, 'layer')} without a time count as layers only.",)
-    return Figure((words,), missing, bars.paint)
+    return Figure((words,), missing, bars.paint, data=bars)
 
 
 def _common(names: Sequence[str]) -> int:
@@ -127,7 +127,7 @@ def apart(names: Sequence[str], width: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bars:
+class Shares:
     """Totals as lines: name, number of layers, milliseconds, share, bar."""
 
     totals: Sequence[Total]
@@ -135,36 +135,43 @@ class _Bars:
     here: str | None
     is_timed: bool
 
-    def _cells(self, total: Total) -> tuple[str, ...]:
+    def cells(self, total: Total) -> tuple[str, ...]:
+        """The numbers of a line."""
         if not self.is_timed:
             return (format_count(total.layers),)
         return (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
 
-    def _size(self, total: Total) -> float:
+    def size(self, total: Total) -> float:
+        """How long its bar is: milliseconds, or layers where no time is known."""
         return (total.latency_ms or 0.0) if self.is_timed else float(total.layers)
 
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Of the numbers of a line."""
+        return ("n", "ms", "%") if self.is_timed else ("n",)
+
     def paint(self, part: Part) -> None:
+        """Draw it into a part of a grid."""
         rows = part.height - 2
         shown = list(self.totals) if len(self.totals) <= rows else list(self.totals[: rows - 1])
         step = 2 if 2 * len(self.totals) <= rows + 1 else 1
-        headings = ("n", "ms", "%") if self.is_timed else ("n",)
-        table = [headings, *map(self._cells, shown)]
-        widths = [max(len(row[place]) for row in table) for place in range(len(headings))]
+        table = [self.headings, *map(self.cells, shown)]
+        widths = [max(len(row[place]) for row in table) for place in range(len(self.headings))]
         figures = sum(widths) + _GAP * len(widths)
         longest = max(len(cells_of(shorten(total.key, part.width))) for total in shown)
         names = min(longest, max(12, part.width - 2 - figures - _GAP - max(LEAST_BAR, part.width // 4)))
         start, bar = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
         labels = apart([total.key for total in shown], names)
-        self._put_cells(part, 1, headings, widths, 2 + names, _MUTED)
-        top = max(map(self._size, self.totals)) or 1.0
+        self._put_cells(part, 1, self.headings, widths, 2 + names, _MUTED)
+        top = max(map(self.size, self.totals)) or 1.0
         for place, total in enumerate(shown):
             row, style = 2 + place * step, self.style(total.key)
             is_here = total.key == self.here
             if is_here:
                 part.put(0, row, HERE, HERE_STYLE)
             part.put(2, row, labels[place], HERE_STYLE if is_here else style)
-            self._put_cells(part, row, self._cells(total), widths, 2 + names, "")
-            part.put(start, row, lying_bar(self._size(total) / top, bar), style)
+            self._put_cells(part, row, self.cells(total), widths, 2 + names, "")
+            part.put(start, row, lying_bar(self.size(total) / top, bar), style)
         self._tell_rest(part, self.totals[len(shown) :])
 
     @staticmethod
@@ -175,13 +182,17 @@ class _Bars:
             x += _GAP + width
             part.put(x - len(cell), row, cell, style)
 
-    def _tell_rest(self, part: Part, rest: Sequence[Total]) -> None:
-        if not rest:
-            return
+    def rest_words(self, rest: Sequence[Total]) -> str:
+        """What the lines that are left out add up to."""
         layers = sum(total.layers for total in rest)
         time = sum(total.latency_ms or 0.0 for total in rest)
         words = f"and {len(rest)} more: {plural(layers, 'layer')}"
-        words += f", {format_ms(time) if self.is_timed else MISSING} ms" if self.is_timed else ""
+        return f"{words}, {format_ms(time)} ms" if self.is_timed else words
+
+    def _tell_rest(self, part: Part, rest: Sequence[Total]) -> None:
+        if not rest:
+            return
+        words = self.rest_words(rest)
         hides_here = any(total.key == self.here for total in rest)
         part.put(2, part.height - 1, shorten(words, part.width - 2), HERE_STYLE if hides_here else _MUTED)
         if hides_here:

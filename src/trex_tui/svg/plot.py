@@ -1,0 +1,377 @@
+"""Bars, shares, histograms, lines, columns and points as SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from trex_tui.charts.axes import Scale, Tick
+from trex_tui.charts.bars import column_starts, largest_of_columns
+from trex_tui.charts.histogram import Histogram, histogram_of
+from trex_tui.charts.shares import apart
+from trex_tui.svg.frame import PLOT_HEIGHT, Area, Caption, Key, axes, legend, picture
+from trex_tui.svg.marks import CHAR, LINE, MUTED, box, cut, line, path, sign, width_of, words
+from trex_tui.text import MISSING
+
+__all__ = [
+    "Bar", "Caption", "Dot", "Key", "Mark", "Roofline", "Series", "bars", "columns", "histogram", "lines", "scatter",
+    "spread", "stacked",
+]  # fmt: skip
+
+PRIMARY, SECONDARY, ACCENT, WARNING = "$primary", "$secondary", "$accent", "$warning"
+_ROW, _BAR = 20.0, 13.0
+_NAMES = 0.45
+"""Share of the width that names may take."""
+_LEAST_BAR = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A line of a bar chart.
+
+    Attributes:
+        value: How long its bar is; None where unknown, which has none.
+        texts: The figures beside its name, under the headings.
+        style: A class or token of `style`.
+        title: What the pointer is told; by default label and figures.
+    """
+
+    label: str
+    value: float | None
+    texts: tuple[str, ...] = ()
+    style: str = PRIMARY
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points joined by lines.
+
+    Attributes:
+        points: x and y in the units of the axes, NaN where unknown: the line has a gap there.
+        dots: A dot at each point as well.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    style: str = PRIMARY
+    dots: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A broken line across the plot at a value, with a label.
+
+    Attributes:
+        level: At a value of y; else of x.
+    """
+
+    at: float
+    label: str
+    style: str = ACCENT
+    level: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point of a scatter chart; `sign` is one of `marks.SIGNS`."""
+
+    x: float
+    y: float
+    title: str
+    style: str = PRIMARY
+    sign: str = "●"
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """A limit in a scatter chart: points joined by lines, with a name at its end."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    style: str = SECONDARY
+
+
+def spread(values: Sequence[float], title: str, *, from_zero: bool = False) -> Scale:
+    """A scale around values, NaN left out.
+
+    Args:
+        title: What they are, with their unit.
+        from_zero: Begin at zero, where none is below.
+    """
+    known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(known), max(known)
+    if from_zero and low >= 0:
+        return Scale(0.0, high or 1.0, title)
+    margin = (high - low) * 0.04 or abs(high) * 0.05 or 1.0
+    return Scale(low - margin, high + margin, title)
+
+
+def bars(
+    caption: Caption, items: Sequence[Bar], headings: Sequence[str] = (), unit: str = "", rest: str = ""
+) -> str:
+    """Lying bars with names and figures.
+
+    Args:
+        headings: Of the figures.
+        unit: What the length of a bar means, below the axis.
+        rest: What is left out, as the last line.
+    """
+    out: list[str] = []
+    count = max((len(item.texts) for item in items), default=0)
+    table = [tuple(headings), *(item.texts for item in items)]
+    widths = [
+        max((width_of(row[place]) for row in table if place < len(row)), default=0.0) + 2 * CHAR
+        for place in range(count)
+    ]
+    room = min(caption.room * _NAMES, caption.room - sum(widths) - _LEAST_BAR)
+    labels = apart([item.label for item in items], max(8, int(room / CHAR)))
+    names = max(map(width_of, labels), default=0.0)
+    starts = list(accumulate(widths, initial=names))
+    area = Area(starts[-1] + 2 * CHAR, 6.0 + (LINE if headings else 0), 0, _ROW * len(items))
+    area = Area(area.x, area.y, caption.room - area.x - 8, area.height)
+    for place, heading in enumerate(headings[:count]):
+        out.append(words(starts[place + 1], 14, heading, anchor="end", style=MUTED))
+    scale = _from_zero([item.value for item in items if item.value is not None], unit)
+    for fraction, label in scale.ticks(max(2, int(area.width / 90))):
+        x = area.across(fraction)
+        out.append(line(x, area.y, x, area.y + area.height, "$panel"))
+        out.append(words(x, area.y + area.height + 15, label, anchor="middle", style=MUTED))
+    for row, (item, label) in enumerate(zip(items, labels, strict=True)):
+        _bar(item, label, area, starts, area.y + _ROW * row, scale, out)
+    foot = area.y + area.height + 20
+    if unit:
+        out.append(words(caption.room - 8, foot + 12, unit, anchor="end", style=MUTED))
+    if rest:
+        out.append(words(0, foot + 12, cut(rest, caption.room * 0.7), style=MUTED, title=rest))
+    return picture(caption, out, foot + (LINE if unit or rest else 0) + 2)
+
+
+def _from_zero(values: Sequence[float], title: str) -> Scale:
+    low, high = min([0.0, *values]), max([0.0, *values])
+    return Scale(low, high if high > low else low + 1.0, title)
+
+
+def _bar(
+    item: Bar, label: str, area: Area, starts: Sequence[float], top: float, scale: Scale, out: list[str]
+) -> None:
+    title = item.title if item.title is not None else "  ".join((item.label, *item.texts))
+    out.append(words(0, top + 14, label, title=item.label if label != item.label else None))
+    for place, text in enumerate(item.texts):
+        out.append(words(starts[place + 1], top + 14, text, anchor="end"))
+    if item.value is None:
+        out.append(words(area.x + 4, top + 14, MISSING, style=MUTED))
+        return
+    zero, end = sorted((area.across(scale.fraction(0.0)), area.across(scale.fraction(item.value))))
+    width = max(end - zero, 1.0 if item.value else 0.0)
+    out.append(box(zero, top + (_ROW - _BAR) / 2, width, _BAR, item.style, title))
+
+
+def stacked(caption: Caption, items: Sequence[Bar]) -> str:
+    """One bar out of shares, and what they are below it. Values that are unknown or not above zero have no share."""
+    out: list[str] = []
+    known = [item for item in items if item.value is not None and item.value > 0]
+    total = math.fsum(item.value or 0.0 for item in known)
+    done = 0.0
+    for item in known:
+        start, done = done, done + (item.value or 0.0)
+        x, end = (caption.room * place / total for place in (start, done))
+        title = "  ".join((item.label, *item.texts))
+        out.append(box(x, 2, max(0.5, end - x - (end - x > 3)), 22, item.style, title))
+    keys = [Key("■", item.style, "  ".join((item.label, *item.texts))) for item in items]
+    return picture(caption, out, 32 + legend(keys, caption.room, out, 30))
+
+
+def histogram(
+    caption: Caption,
+    values: Sequence[float] | Histogram,
+    x_title: str,
+    marks: Mapping[str, float] | None = None,
+    y_title: str = "queries",
+) -> str:
+    """How many values lie where.
+
+    Args:
+        values: In any order, or counted already.
+        x_title: What they are, with their unit.
+        marks: Name -> value, such as the median: broken lines.
+    """
+    found = values if isinstance(values, Histogram) else histogram_of(values)
+    out: list[str] = []
+    x = Scale(found.low, found.high, x_title)
+    top = max(*found.counts, found.below, found.above, 1)
+    y = Scale(0.0, top * 1.02, y_title, words=lambda value: f"{value:.0f}")
+    area, height = axes(caption, x, x_title, y, (), out)
+    step = area.width / len(found.counts)
+    for place, count in enumerate(found.counts):
+        if count:
+            start = found.low + place * found.width
+            title = f"{start:.5g} to {start + found.width:.5g}: {count}"
+            tall = max(1.0, area.height * count / y.high)
+            out.append(
+                box(
+                    area.x + place * step,
+                    area.y + area.height - tall,
+                    step - (step > 3),
+                    tall,
+                    PRIMARY,
+                    title,
+                )
+            )
+    for count, edge, side in ((found.below, 0.0, "below"), (found.above, 1.0, "above")):
+        if count:
+            end = area.across(edge) + (6 if edge == 0 else -6)
+            out.append(sign("▲", end, area.y + area.height - 6, WARNING, f"{count} {side} the plot"))
+    _marks([Mark(value, name) for name, value in (marks or {}).items()], area, x, y, out)
+    return picture(caption, out, height)
+
+
+def _marks(marks: Sequence[Mark], area: Area, x: Scale, y: Scale, out: list[str]) -> None:
+    """Broken lines with labels, which stand below each other where they would touch; one beyond the plot is but a label."""
+    rows = [area.x] * 8
+    for mark in sorted(marks, key=lambda one: one.at):
+        if mark.level:
+            height = area.up(y.fraction(mark.at))
+            out.append(line(area.x, height, area.x + area.width, height, mark.style, "4 4"))
+            out.append(words(area.x + area.width - 4, height - 4, mark.label, anchor="end", style=mark.style))
+            continue
+        place, label = area.across(x.fraction(mark.at)), mark.label
+        if not x.low <= mark.at <= x.high:
+            label = f"{label} ▸" if mark.at > x.high else f"◂ {label}"
+        else:
+            out.append(line(place, area.y, place, area.y + area.height, mark.style, "4 4"))
+        width = width_of(label)
+        start = place + 4 if place + 4 + width <= area.x + area.width else place - 4 - width
+        row = next((row for row, free in enumerate(rows) if free <= start), 0)
+        rows[row] = place + 4 + width + 4
+        out.append(words(start, area.y + 12 + LINE * row, label, style=mark.style))
+
+
+def lines(
+    caption: Caption,
+    series: Sequence[Series],
+    x: Scale | str,
+    y: Scale | str,
+    *,
+    x_ticks: Sequence[Tick] | None = None,
+    marks: Sequence[Mark] = (),
+    has_legend: bool = True,
+) -> str:
+    """Values over others as lines.
+
+    Args:
+        x, y: The scales; a title with the unit spreads one around the values.
+        x_ticks: Instead of round values.
+    """
+    across = x if isinstance(x, Scale) else spread([one for each in series for one, _ in each.points], x)
+    upwards = y if isinstance(y, Scale) else spread([one for each in series for _, one in each.points], y)
+    out: list[str] = []
+    keys = [Key("━", one.style, one.name) for one in series] if has_legend and len(series) > 1 else []
+    area, height = axes(caption, x_ticks or across, across.title, upwards, keys, out)
+    for one in series:
+        for run in _runs(one.points):
+            places = [(area.across(across.fraction(px)), area.up(upwards.fraction(py))) for px, py in run]
+            out.append(path(places, one.style, title=one.name))
+            if one.dots or len(places) == 1:
+                out += [
+                    sign("●", *place, one.style, f"{one.name}: {py:.6g}")
+                    for place, (_, py) in zip(places, run, strict=True)
+                ]
+    _marks(marks, area, across, upwards, out)
+    return picture(caption, out, height)
+
+
+def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """The parts of a line between its gaps."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for point in points:
+        if all(map(math.isfinite, point)):
+            runs[-1].append(point)
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def columns(
+    caption: Caption,
+    items: Sequence[Bar],
+    y: Scale,
+    x_ticks: Sequence[Tick],
+    x_title: str,
+    *,
+    keys: Sequence[Key] = (),
+    curves: Sequence[Series] = (),
+    marks: Sequence[Mark] = (),
+) -> str:
+    """Upright bars beside each other; where several share a pixel, the largest of them.
+
+    Args:
+        x_ticks: Places from 0 to 1, and labels.
+        curves: Over them, with x from 0 to 1.
+    """
+    out: list[str] = []
+    area, height = axes(caption, x_ticks, x_title, y, keys, out)
+    count = len(items)
+    values = [item.value or 0.0 for item in items]
+    shown = largest_of_columns(values, int(area.width)) if count else []
+    step = area.width / max(1, len(shown))
+    for place, chosen in enumerate(shown):
+        item = items[chosen]
+        if item.value:
+            tall = max(0.75, area.height * min(1.0, y.fraction(item.value)))
+            title = item.title if item.title is not None else "  ".join((item.label, *item.texts))
+            gap = min(3.0, step * 0.2) if step > 2 else 0.0
+            out.append(
+                box(area.x + place * step, area.y + area.height - tall, step - gap, tall, item.style, title)
+            )
+    for curve in curves:
+        places = [(area.across(px), area.up(y.fraction(py))) for px, py in _thinned(curve.points, area.width)]
+        out.append(path(places, curve.style, title=curve.name))
+    _marks(marks, area, Scale(0.0, 1.0, ""), y, out)
+    return picture(caption, out, height)
+
+
+def _thinned(points: Sequence[tuple[float, float]], width: float) -> Sequence[tuple[float, float]]:
+    """Not more points than pixels, the last among them."""
+    starts = column_starts(len(points), int(width))
+    return [points[start] for start in starts[:-1]] + [points[-1]] if points else points
+
+
+def scatter(
+    caption: Caption,
+    dots: Sequence[Dot],
+    x: Scale,
+    y: Scale,
+    *,
+    keys: Sequence[Key] = (),
+    roofs: Sequence[Roofline] = (),
+    marks: Sequence[Mark] = (),
+) -> str:
+    """Points, the last on top; of those on the same spot only the last is drawn.
+
+    Args:
+        x, y: The scales, which may be logarithmic (`charts.axes.log_scale`).
+        roofs: Limits, each a line with its name.
+    """
+    out: list[str] = []
+    area, height = axes(caption, x, x.title, y, keys, out, PLOT_HEIGHT + 60)
+    taken: list[float] = []
+    for roof in roofs:
+        places = [(area.across(x.fraction(px)), area.up(y.fraction(py))) for px, py in roof.points]
+        out.append(path(places, roof.style, title=roof.name))
+        base = places[-1][1] - 5
+        while any(abs(base - other) < LINE - 2 for other in taken):
+            base += LINE
+        taken.append(base)
+        out.append(words(area.x + area.width - 4, base, roof.name, anchor="end", style=roof.style))
+    spots: dict[tuple[int, int, str], tuple[float, float, Dot]] = {}
+    for dot in dots:
+        px, py = area.across(x.fraction(dot.x)), area.up(y.fraction(dot.y))
+        spot = (round(px), round(py), dot.sign)
+        spots.pop(spot, None)
+        spots[spot] = (px, py, dot)
+    out += [sign(dot.sign, px, py, dot.style, dot.title) for px, py, dot in spots.values()]
+    _marks(marks, area, x, y, out)
+    return picture(caption, out, height)
