@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.commands.engines import load_each
 from trex_tui.commands.output import complain
 from trex_tui.commands.report_arguments import FORMATS
@@ -115,8 +116,9 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
         raise TrexError(
             f"--baseline: there is only {printable(engines[0].name)}, and nothing to compare with it"
         )
-    linted = [EngineReport(engine, run(engine, config)) for engine in engines]
-    return make_report(linted, compared, (*strays, *rules.diagnostics), top)
+    with gc_paused():
+        linted = [EngineReport(engine, run(engine, config)) for engine in engines]
+        return make_report(linted, compared, (*strays, *rules.diagnostics), top)
 
 
 def _text(report: Report, form: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trex_tui.analysis.columns import derived
-from trex_tui.analysis.memory import MemoryTotal, memory_by_kind
+from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
 from trex_tui.analysis.totals import hottest, total_by_kind, total_by_precision
 from trex_tui.charts.figure import as_sentence
 from trex_tui.reports.layers import BRIEF_COLUMNS
@@ -43,7 +43,7 @@ def group_sections(subject: Subject) -> Iterator[Section]:
     ]
     if cores := by_tensor_cores(engine):
         tables.append(totals_table("by_tensor_cores", "Tensor cores", cores))
-    charts = ("kind", "precision") if engine.has_profile else ()
+    charts = ("kind", "precision", "tactic", "icicle") if engine.has_profile else ()
     sentences = [] if engine.has_profile else [NO_PROFILE]
     yield Section("groups", "Time by kind and precision", sentences, charts=charts, tables=tables)
 
@@ -62,7 +62,7 @@ def memory_sections(subject: Subject) -> Iterator[Section]:
     charts: tuple[str, ...] = ()
     if activations.peak_bytes is not None:
         charts = ("memory",)
-        tables.append(_live_at_peak(subject))
+        tables.append(_live_at_peak(subject, activations.live_at_peak))
     yield Section("memory", "Memory", sentences, facts, charts, tables)
 
 
@@ -89,8 +89,7 @@ def _memory_by_kind(totals: list[MemoryTotal]) -> Table:
     return table("memory_by_kind", columns, rows, what="kind", title="By kind")
 
 
-def _live_at_peak(subject: Subject) -> Table:
-    alive = memory_figures(subject.engine).activations.live_at_peak
+def _live_at_peak(subject: Subject, alive: Sequence[LiveTensor]) -> Table:
     columns = (
         word_column("name", "Tensor"),
         number_column("allocated_bytes", "Size", has_bar=True),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trex_tui.engine.engine import Engine
 from trex_tui.reports.html import bullets, page, safe
 from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
+from trex_tui.svg.catalogue import picture
+from trex_tui.svg.style import stylesheet
 from trex_tui.text import shorten_middle
 
 _LONGEST = 240
@@ -22,7 +25,8 @@ th[aria-sort="ascending"] button::after { content: " \\25B4"; }
 th[aria-sort="descending"] button::after { content: " \\25BE"; }
 td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
 td.bar rect { fill: var(--bar); }
-figure { margin: .8rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
+figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
+figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
 .rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
 @media print { nav { display: none; } figure svg { max-height: 90mm; } th[aria-sort] button::after { content: ""; } }
@@ -63,7 +67,7 @@ for (const button of document.querySelectorAll("th button")) {
 
 def report_page(report: Report) -> str:
     """The whole page. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
-    return page(report.title, _body(report), _STYLE, _SCRIPT, SCHEMA)
+    return page(report.title, _body(report), f"{_STYLE}{stylesheet()}", _SCRIPT, SCHEMA)
 
 
 def _body(report: Report) -> Iterator[str]:
@@ -95,9 +99,19 @@ def _section(part: Part, section: Section) -> Iterator[str]:
         yield "<dl>"
         yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
         yield "</dl>"
+    if part.engine is not None:
+        for chart in section.charts:
+            yield from _figure(part.engine, chart)
     for table in section.tables:
         yield from _table(table)
     yield "</section>"
+
+
+def _figure(engine: Engine, id: str) -> Iterator[str]:  # noqa: A002 - as the field of Chart
+    """A chart with its sentences; the sentences alone, which say why, where there is nothing to draw."""
+    found = picture(id, engine)
+    told = " ".join(map(safe, (*found.words, *found.missing)))
+    yield f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
 
 
 def _table(table: Table) -> Iterator[str]:
