@@ -42,7 +42,7 @@ _PRINT_STYLE = """
   h1, h2, h3, h4 { break-after: avoid; }
   .scroll { overflow: visible; }
   table { font-size: 8pt; max-width: 100%; }
-  thead { display: table-header-group; }
+  thead { display: table-header-group; break-inside: avoid; }
   tr, figure { break-inside: avoid; }
 }
 """

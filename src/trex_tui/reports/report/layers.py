@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
+from trex_tui.analysis.rollup import by_module
 from trex_tui.analysis.totals import hottest, total_by_kind, total_by_precision
 from trex_tui.charts.figure import as_sentence
 from trex_tui.reports.layers import BRIEF_COLUMNS
@@ -17,6 +18,8 @@ from trex_tui.reports.report.subject import Subject
 from trex_tui.reports.report.tables import layer_table, number_column, table, totals_table, word_column
 from trex_tui.text import plural
 
+NO_MODULE = "(no module)"
+"""Layers whose names and nodes are in none."""
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "roof_pct", "bound", "tactic")
 
 
@@ -37,15 +40,28 @@ def hot_sections(subject: Subject) -> Iterator[Section]:
 def group_sections(subject: Subject) -> Iterator[Section]:
     """Time by kind, by precision, and of what multiplies by tensor cores."""
     engine = subject.engine
+    kinds, precisions = total_by_kind(engine), total_by_precision(engine)
     tables = [
-        totals_table("by_kind", "Kind", total_by_kind(engine)),
-        totals_table("by_precision", "Precision", total_by_precision(engine)),
+        totals_table("by_kind", "Kind", kinds, styles=[f"kind-{one.key}" for one in kinds]),
+        totals_table(
+            "by_precision", "Precision", precisions, styles=[f"precision-{one.key}" for one in precisions]
+        ),
     ]
     if cores := by_tensor_cores(engine):
         tables.append(totals_table("by_tensor_cores", "Tensor cores", cores))
-    charts = ("kind", "precision", "tactic", "icicle") if engine.has_profile else ()
-    sentences = [] if engine.has_profile else [NO_PROFILE]
-    yield Section("groups", "Time by kind and precision", sentences, charts=charts, tables=tables)
+    yield Section(
+        "groups", "Time by kind and precision", [] if engine.has_profile else [NO_PROFILE], tables=tables
+    )
+    if engine.has_profile:
+        modules = by_module(engine)
+        rows = [(one.name or NO_MODULE, one.layers, one.latency_ms) for one in modules]
+        columns = (
+            word_column("module", "Module"),
+            number_column("layers", "Layers", help="Those that are in it at least partly."),
+            number_column("latency_ms", "ms", has_bar=True),
+        )
+        found = table("by_module", columns, rows, top=subject.top, what="module")
+        yield Section("modules", "Time by kernel and module", charts=("tactic", "icicle"), tables=[found])
 
 
 def memory_sections(subject: Subject) -> Iterator[Section]:
@@ -86,7 +102,14 @@ def _memory_by_kind(totals: list[MemoryTotal]) -> Table:
         )
         for one in totals
     ]
-    return table("memory_by_kind", columns, rows, what="kind", title="By kind")
+    return table(
+        "memory_by_kind",
+        columns,
+        rows,
+        what="kind",
+        title="By kind",
+        styles=[f"kind-{one.key}" for one in totals],
+    )
 
 
 def _live_at_peak(subject: Subject, alive: Sequence[LiveTensor]) -> Table:

@@ -13,6 +13,8 @@ from trex_tui.text import plural
 SCHEMA = "trex-tui/report/1"
 TOP = 20
 """Rows of a table unless told otherwise."""
+LONGEST_WORD = 24
+"""Texts up to this length stay on one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Table:
         id: Stable name, one of its kind in a section.
         total: Rows there are; more than `rows` where the report leaves some out.
         what: What a row is, for the sentence about those left out.
+        styles: Of the bar of each row, as `svg.style` names them; empty where all are alike.
     """
 
     id: str
@@ -64,10 +67,15 @@ class Table:
     total: int
     what: str = "row"
     title: str = ""
+    styles: Sequence[str] = ()
 
     def largest(self, place: int) -> float:
         """The largest number of a column; 0 for none: what bars are drawn against."""
         return max((row[place].number or 0.0 for row in self.rows), default=0.0)
+
+    def is_wide(self, place: int) -> bool:
+        """Whether a column holds texts that may be broken into lines."""
+        return self.columns[place].is_text and any(len(row[place].text) > LONGEST_WORD for row in self.rows)
 
     @property
     def rest_words(self) -> str:

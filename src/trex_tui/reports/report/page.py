@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 
 from trex_tui.engine.engine import Engine
 from trex_tui.reports.html import bullets, page, safe
 from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
 from trex_tui.svg.catalogue import picture
-from trex_tui.svg.style import stylesheet
+from trex_tui.svg.style import ROOT, stylesheet
 from trex_tui.text import shorten_middle
 
 _LONGEST = 240
 """Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+_SHORT = 12
+"""Rows of a table that is printed on one page."""
 
 _STYLE = """
 nav ul { columns: 18rem; } nav { border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
@@ -24,12 +27,16 @@ th button:hover, th button:focus-visible { text-decoration: underline; }
 th[aria-sort="ascending"] button::after { content: " \\25B4"; }
 th[aria-sort="descending"] button::after { content: " \\25BE"; }
 td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
-td.bar rect { fill: var(--bar); }
+td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; } td.word { white-space: nowrap; min-width: 0; }
+h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
 figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
 .rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
-@media print { nav { display: none; } figure svg { max-height: 90mm; } th[aria-sort] button::after { content: ""; } }
+@media print {
+  nav { display: none; } figure svg { max-height: 62mm; } .short { break-inside: avoid; }
+  th button { display: contents; } th[aria-sort] button::after { content: ""; }
+}
 """
 
 # Numbers begin with the largest, words with A; the third click restores the order of the report. Unknown values stay last.
@@ -117,16 +124,18 @@ def _figure(engine: Engine, id: str) -> Iterator[str]:  # noqa: A002 - as the fi
 def _table(table: Table) -> Iterator[str]:
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
-    tops = {column.name: table.largest(place) for place, column in enumerate(table.columns) if column.has_bar}
+    tops = [table.largest(place) if column.has_bar else None for place, column in enumerate(table.columns)]
+    kinds = [
+        "number" if not column.is_text else "text" if table.is_wide(place) else "text word"
+        for place, column in enumerate(table.columns)
+    ]
+    group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
     label = f' aria-label="{safe(table.title)}"' if table.title else ""
-    yield f'<div class="scroll"><table{label}><thead><tr>'
+    yield f'<div class="{group}"><table{label}><thead><tr>'
     yield "".join(map(_head, table.columns))
     yield "</tr></thead><tbody>"
-    for row in table.rows:
-        cells = (
-            _cell(column, cell, tops.get(column.name))
-            for column, cell in zip(table.columns, row, strict=True)
-        )
+    for row, style in zip(table.rows, table.styles or repeat(""), strict=False):
+        cells = (_cell(kind, cell, top, style) for kind, cell, top in zip(kinds, row, tops, strict=True))
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
     if table.rest_words:
@@ -142,16 +151,18 @@ def _head(column: Column) -> str:
     return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
 
 
-def _cell(column: Column, cell: Cell, top: float | None) -> str:
-    if column.is_text:
-        return f'<td class="text">{safe(shorten_middle(cell.text, _LONGEST))}</td>'
+def _cell(kind: str, cell: Cell, top: float | None, style: str) -> str:
+    if kind != "number":
+        return f'<td class="{kind}">{safe(shorten_middle(cell.text, _LONGEST))}</td>'
     value = "" if cell.number is None else f' data-value="{cell.number!r}"'
-    bar = "" if top is None else f'<td class="bar">{_bar(cell.number, top)}</td>'
+    bar = "" if top is None else f'<td class="bar">{_bar(cell.number, top, style)}</td>'
     return f"<td{value}>{safe(cell.text)}</td>{bar}"
 
 
-def _bar(value: float | None, top: float) -> str:
+def _bar(value: float | None, top: float, style: str) -> str:
     if not value or value < 0 or not top:
         return ""
-    rect = f'<rect width="{100.0 * value / top:.2f}" height="10"/>'
-    return f'<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{rect}</svg>'
+    rect = f'<rect class="{safe(style) or "plain"}" width="{100.0 * value / top:.2f}" height="10"/>'
+    return (
+        f'<svg class="{ROOT}" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{rect}</svg>'
+    )

@@ -12,6 +12,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.reports.layers import cell_text
 from trex_tui.reports.plain import plain
 from trex_tui.reports.report.model import Cell, Column, Table
+from trex_tui.svg.style import kind_class
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, printable
 
 _BARS = frozenset({"latency_ms"})
@@ -52,27 +53,29 @@ def layer_table(
     for layer in layers:
         values = [(column, column.value(engine, layer)) for column in columns]
         rows.append([Cell(plain(value), cell_text(column, value)) for column, value in values])
-    return Table(id, heads, rows, total, "layer", title)
+    return Table(id, heads, rows, total, "layer", title, [kind_class(layer.kind) for layer in layers])
 
 
-def totals_table(id: str, heading: str, totals: Sequence[Total], title: str = "") -> Table:  # noqa: A002
-    """Groups of layers with their time, a bar for each."""
+def totals_table(
+    id: str,  # noqa: A002
+    heading: str,
+    totals: Sequence[Total],
+    title: str = "",
+    styles: Sequence[str] = (),
+) -> Table:
+    """Groups of layers with their time, a bar for each.
+
+    Args:
+        styles: Of the bars, as `svg.style` names them.
+    """
     heads = (
         word_column("key", heading),
         number_column("layers", "Layers"),
         number_column("latency_ms", "ms", has_bar=True),
         number_column("latency_pct", "%"),
     )
-    rows = [
-        [
-            word(one.key),
-            number("layers", one.layers),
-            number("latency_ms", one.latency_ms),
-            number("latency_pct", one.latency_pct),
-        ]
-        for one in totals
-    ]
-    return Table(id, heads, rows, len(rows), "group", title or f"By {heading.lower()}")
+    rows = [(one.key, one.layers, one.latency_ms, one.latency_pct) for one in totals]
+    return table(id, heads, rows, what="group", title=title or f"By {heading.lower()}", styles=styles)
 
 
 def table(
@@ -83,6 +86,7 @@ def table(
     top: int | None = None,
     what: str = "row",
     title: str = "",
+    styles: Sequence[str] = (),
 ) -> Table:
     """Raw values of any kind, told as the names of the columns ask for.
 
@@ -97,7 +101,7 @@ def table(
         ]
         for row in every[:top]
     ]
-    return Table(id, columns, cells, len(every), what, title)
+    return Table(id, columns, cells, len(every), what, title, styles)
 
 
 def word_column(name: str, heading: str, help: str = "") -> Column:  # noqa: A002
