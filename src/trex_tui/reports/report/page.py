@@ -27,7 +27,8 @@ th button:hover, th button:focus-visible { text-decoration: underline; }
 th[aria-sort="ascending"] button::after { content: " \\25B4"; }
 th[aria-sort="descending"] button::after { content: " \\25BE"; }
 td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
-td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; } td.word { white-space: nowrap; min-width: 0; }
+td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
+td.word { white-space: nowrap; min-width: 0; }
 h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
 figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }

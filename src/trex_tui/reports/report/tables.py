@@ -16,6 +16,8 @@ from trex_tui.svg.style import kind_class
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, printable
 
 _BARS = frozenset({"latency_ms"})
+_PLACES = frozenset({"first", "last", "line"})
+"""Numbers that name something, and so are never rounded."""
 _FORMATS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("_ms", "milliseconds", format_ms),
     ("_pct", "percent", format_pct),
@@ -132,6 +134,8 @@ def number_text(name: str, value: float | None) -> str:
             return form(value)
     if name.endswith("_qps"):
         return MISSING if value is None else f"{value:.2f}"
-    if name.endswith(("_seconds", "_s")):
+    if name == "seconds":
         return MISSING if value is None else f"{value:.3f}"
+    if name in _PLACES:
+        return MISSING if value is None else str(value)
     return format_count(value)
