@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _STDOUT = "-"
 _ENDINGS = {"html": "html", "htm": "html", "md": "md", "markdown": "md", "json": "json"}
-_HEAD_BYTES = 4096
-"""Where the schema stands in every format, behind the policy and the title at most."""
+_HEAD_BYTES = 1024
+"""Where the schema stands in every format: of a page, behind the policy."""
 
 
 def run_report(options: argparse.Namespace) -> int:
