@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from helpers import ARTIFACTS, chain, strict_json, write_graph, write_profile, write_sample_set
+from helpers import ARTIFACTS, chain, layer, strict_json, tensor, write_graph, write_profile, write_sample_set
 from test_report_page import HOSTILE, write_hostile
 from trex_tui.cli import main
 
@@ -109,7 +109,8 @@ def test_shares_add_up_and_unknown_is_null(capsys, sample):
 
 
 def test_a_graph_alone_says_what_is_unknown(capsys, tmp_path):
-    write_graph(tmp_path / "a.graph.json", chain("one", "two"), ["t0", "t2"])
+    dynamic = layer("two", "Reformat", [tensor("t1", -1, 3)], [tensor("t2", -1, 3)], ParameterType="Reformat")
+    write_graph(tmp_path / "a.graph.json", [*chain("one"), dynamic], ["t0", "t2"])
     (engine,) = document(capsys, tmp_path)["engines"]
     told = {section["id"]: section for section in engine["sections"]}
     assert told["hot-layers"]["tables"] == []
@@ -117,6 +118,9 @@ def test_a_graph_alone_says_what_is_unknown(capsys, tmp_path):
     assert "latency end to end is unknown" in told["timing"]["sentences"][0]
     assert "build" not in told
     assert "latency_sum_ms" not in [row["figure"] for row in table(engine, "figures")]
+    sizes = {row["key"]: row["footprint_bytes"] for row in table(engine, "memory_by_kind")}
+    assert sizes.pop("reformat") is None
+    assert None not in sizes.values()
     for form in ("md", "html"):
         code, out, _ = run(capsys, "report", tmp_path, "--format", form)
         assert code == 0

@@ -22,6 +22,7 @@ examples:
   trex-tui layers results/alexnet --sort latency_ms --top 10
   trex-tui layers results/alexnet --columns name,kind,latency_ms,roof_pct,bound --format csv > layers.csv
   trex-tui diff fp16/ int8/ --fail-on 'latency_p99_ms > +5%'
+  trex-tui report fp16/ int8/ -o precisions.html    all of it, compared, in one file to send around
   trex-tui explain roof_pct                         what a column means and where it comes from
   trex-tui keys                                     every key of the explorer
   trex-tui serve results/ --port 8000               the explorer in a browser

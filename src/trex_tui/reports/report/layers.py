@@ -95,9 +95,9 @@ def _memory_by_kind(totals: list[MemoryTotal]) -> Table:
         (
             one.key,
             one.layers,
-            one.weights_bytes,
+            one.weights_bytes if one.weights_unknown < one.layers else None,
             one.weights_unknown,
-            one.footprint_bytes,
+            one.footprint_bytes if one.footprint_unknown < one.layers else None,
             one.footprint_unknown,
         )
         for one in totals
