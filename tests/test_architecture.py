@@ -29,6 +29,7 @@ FORBIDDEN = {
     "lint": (*UI, "trex_tui.reports", "trex_tui.cli"),
     "reports": (*UI, "trex_tui.cli"),
     "charts": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli", "numpy", "pandas", "networkx"),
+    "svg": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli", "rich", "numpy", "pandas", "networkx"),
     "filtering": (*UI, "trex_tui.reports", "trex_tui.cli"),
     "services": (*UI, "trex_tui.cli"),
     "capture": (

@@ -60,7 +60,7 @@ def test_rows_that_lack_values(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("root", [{}, [], [1], [{"a": 1}], "x"])
+@pytest.mark.parametrize("root", [{}, [], ["1"], [{"a": 1}], {"shape": [1, 3]}, "x"])
 def test_unusable(tmp_path: Path, root: Any) -> None:
     with pytest.raises(ArtifactError):
         read_timing(write_json(tmp_path / "t.json", root))

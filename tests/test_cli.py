@@ -79,7 +79,7 @@ class TestInterface:
         for part in ("usage: trex-tui", "examples:", "summary", "layers", "--print-completion", "is a path"):
             assert part in out
 
-    @pytest.mark.parametrize("command", ["summary", "layers", "open"])
+    @pytest.mark.parametrize("command", ["summary", "layers", "times", "open"])
     def test_help_of_commands(self, capsys: pytest.CaptureFixture[str], command: str) -> None:
         with pytest.raises(SystemExit) as stop:
             main([command, "--help"])

@@ -12,6 +12,7 @@ from trex_tui.commands.diff_arguments import add_diff
 from trex_tui.commands.doctor_arguments import add_doctor
 from trex_tui.commands.lint_arguments import add_lint
 from trex_tui.commands.report_arguments import add_report
+from trex_tui.commands.times_arguments import add_times
 
 _EXAMPLES = """\
 examples:
@@ -31,6 +32,8 @@ A first argument that is no command is a path; write ./summary for a directory o
 """
 
 _FILTER_EXAMPLES = """\
+  trex-tui layers results/alexnet --chart roofline > roofline.svg
+
 examples of --filter:
   trex-tui layers results/alexnet --filter 'conv -relu'
   trex-tui layers results/alexnet --filter 'kind:gemm,convolution latency_pct>2'
@@ -40,6 +43,23 @@ examples of --filter:
 Bare words are parts of names; `trex-tui explain` lists the columns; ? in the explorer shows more of the language.
 """
 
+
+CHART_IDS = (
+    *(
+        "layers",
+        "pareto",
+        "kind",
+        "precision",
+        "tactic",
+        "products",
+        "roofline",
+        "efficiency",
+        "memory",
+        "icicle",
+    ),
+    *("histogram", "over-time", "percentiles"),
+)
+"""Those of `charts.catalogue`, which is not loaded for a parser."""
 
 _SHELLS = ("bash", "zsh", "tcsh")
 # shtab.FILE, what a path is completed with. Importing shtab for it would cost every command 44 ms.
@@ -104,6 +124,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_lint(commands, _add_paths)
     add_diff(commands, _add_paths, _count)
     add_report(commands, _add_paths, _count)
+    add_times(commands, _add_paths, _count)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
     explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
@@ -143,6 +164,12 @@ def _add_layers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     layers.add_argument("--columns", metavar="A,B,C", help="which columns, and in what order")
     layers.add_argument(
         "--format", choices=("table", "csv", "json", "md"), default="table", help="default: table"
+    )
+    layers.add_argument(
+        "--chart",
+        choices=("svg", *CHART_IDS),
+        metavar="ID",
+        help=f"print a chart of these layers as SVG instead: {', '.join(CHART_IDS)}; svg stands for layers",
     )
 
 

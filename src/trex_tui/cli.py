@@ -169,7 +169,11 @@ def _layers(options: argparse.Namespace) -> int:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     ordered = report.sorted_layers(engine, sort, reverse=options.reverse)
     layers = [layer for layer in ordered if layer.index in chosen][: options.top]
-    if options.format == "json":
+    if options.chart:
+        from trex_tui.commands.charts import print_chart
+
+        print_chart(options, engine, layers)
+    elif options.format == "json":
         print_json(report.layers_document(engine, layers, columns))
     elif options.format == "csv":
         sys.stdout.write(report.layers_csv(engine, layers, columns))
@@ -278,6 +282,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "lint": _lint,
     "diff": _diff,
     "report": _of("report", "run_report"),
+    "times": _of("times", "run_times"),
     "explain": _explain,
     "build-log": _of("build_log", "run_build_log"),
     "metadata": _of("build_log", "run_metadata"),

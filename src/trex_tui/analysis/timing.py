@@ -247,14 +247,24 @@ def _of_line(line: LatencySummary | None) -> SeriesStatistics | None:
 
 
 def _enqueue(columns: Mapping[str, Sequence[float]]) -> SeriesStatistics | None:
+    taken = enqueue_durations_ms(columns)
+    if taken is None:
+        return None
+    ends = columns.get("endEnqMs") if "enqueueMs" not in columns else None
+    return series_statistics(taken, stamp_resolution_ms(ends) if ends else None)
+
+
+def enqueue_durations_ms(columns: Mapping[str, Sequence[float]]) -> Sequence[float] | None:
+    """How long the enqueue of each query took: as stated, else the difference of two stamps; None without these."""
     starts, ends = columns.get("startEnqMs"), columns.get("endEnqMs")
+    if stated := columns.get("enqueueMs"):
+        return stated
     if not starts or not ends:
         return None
-    taken = [end - start for start, end in zip(starts, ends, strict=True)]
-    return series_statistics(taken, _stamp_resolution_ms(ends))
+    return [end - start for start, end in zip(starts, ends, strict=True)]
 
 
-def _stamp_resolution_ms(stamps: Sequence[float]) -> float | None:
+def stamp_resolution_ms(stamps: Sequence[float]) -> float | None:
     """What the last of six digits is worth in the latest stamp."""
     latest = max((stamp for stamp in stamps if stamp == stamp), default=0.0)
     return 10.0 ** (math.floor(math.log10(latest)) + 1 - _STAMP_DIGITS) if latest > 0 else None
@@ -267,7 +277,7 @@ def _gpu_idle_pct(columns: Mapping[str, Sequence[float]]) -> float | None:
     if len(starts) < 2 or not ends or not durations:
         return None
     busy, span = math.fsum(durations), ends[-1] - starts[0]
-    rounding = _stamp_resolution_ms(ends)
+    rounding = stamp_resolution_ms(ends)
     if not (span > 0 and busy > 0) or rounding is None:
         return None
     overlapping = sum([start < end - 2.0 * rounding for start, end in zip(starts[1:], ends, strict=False)])

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.jsonfile import decode_text
 from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.timing_variants import timing_column
 
 HEAD_BYTES = 64 * 1024
 GZIP_MARK = b"\x1f\x8b"
@@ -28,6 +29,16 @@ _ROOT_KEY = re.compile(
     rb'"(?:(?P<profile>performance_summary|inference_options)|(?P<build>build_options|model_options))"\s*:\s*\{'
     rb'|"Layers"\s*:\s*\['
 )
+_OWN = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
+# Timing files of other tools: a telling key before numbers or rows, or a column before a holder of numbers.
+_UNIT_END = r"(?:[ _]?\(?(?:[mun\u00b5\u03bc]?s|m?sec|(?:milli|micro|nano)?seconds)\)?)?"
+_TIMES = re.compile(
+    rf'"(?:times|timings|per_?iteration|latenc(?:y|ies)(?:_times?)?){_UNIT_END}"\s*:\s*'
+    r'(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw|0)"\s*:\s*[\[\d{])',
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
+_TIMES_NAME = re.compile(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
 _MANIFEST = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
 # Keys of the first objects of a root list -> kind.
 _LIST_KEYS = (
@@ -38,6 +49,7 @@ _LIST_KEYS = (
     (frozenset({"Name", "LayerType"}), ArtifactKind.GRAPH),
     (frozenset({"ComputeCapability", "CUDA_VERSION"}), ArtifactKind.DEVICE_METADATA),
 )
+_TELLING_COLUMNS = ("latencyMs", "computeMs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
     if body.startswith("{"):
         return _sniff_object(path, text)
     if body.startswith("[") and not _LOG_LINE.match(body):
-        return _sniff_list(text)
+        return _sniff_list(text, path)
     if _LOG_LINE.search(text):
         return Sniffed(_log_role(text, path))
     if _BANNER in text:
@@ -111,6 +123,10 @@ def _sniff_object(path: Path, head: str) -> Sniffed:
     kind = _kind_of_object(head.encode(errors="replace")) or _kind_of_large_object(path)
     if kind is not None:
         return Sniffed(kind)
+    if own := _OWN.match(head):
+        return Sniffed(None, f"is a result of trex-tui ({own[1]})")
+    if _TIMES.search(head):
+        return Sniffed(ArtifactKind.TIMING)
     keys = ", ".join(dict.fromkeys(_KEY.findall(head[:4096]))) or "no keys"
     return Sniffed(None, f"is JSON of an unknown kind (keys: {_cut(keys)})", claims=True)
 
@@ -132,11 +148,15 @@ def _kind_of_large_object(path: Path) -> ArtifactKind | None:
         return None  # A file that cannot be mapped is judged by its head alone.
 
 
-def _sniff_list(head: str) -> Sniffed:
+def _sniff_list(head: str, path: Path) -> Sniffed:
     keys = set(_KEY.findall(head))
     for wanted, kind in _LIST_KEYS:
         if wanted <= keys:
             return Sniffed(kind)
+    if any(timing_column(key) in _TELLING_COLUMNS for key in keys):
+        return Sniffed(ArtifactKind.TIMING)
+    if _NUMBERS.match(head.lstrip("\ufeff \t\r\n")) and _TIMES_NAME.search(path.name):
+        return Sniffed(ArtifactKind.TIMING)
     named = ", ".join(sorted(keys)) or "no keys"
     return Sniffed(None, f"is a JSON list of an unknown kind (keys: {_cut(named)})", claims=True)
 

@@ -1,7 +1,8 @@
 """One row per measured query: `--exportTimes`.
 
 Columns are kept as arrays of doubles, a tenth of the memory of the parsed rows. TensorRT 7.2 called host-to-device copies
-`in` and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
+`in` and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`. Other tools write the same in other forms, which
+`timing_variants` knows.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ class Timing:
     Attributes:
         columns: Key of `TIMING_KEYS` -> milliseconds, NaN where a row has no number. Start and end stamps count from
             trtexec's start and lose digits late in a run; durations keep them.
+            `enqueueMs` is there in files of other tools alone.
         rows: Number of rows.
+        assumed: Of a file of another tool: how it was read, as the end of a sentence whose subject is the file; else empty.
     """
 
     columns: dict[str, array[float]]
     rows: int
     diagnostics: tuple[Diagnostic, ...] = ()
+    assumed: str = ""
 
     @property
     def latency_ms(self) -> array[float]:
@@ -65,11 +69,11 @@ def read_timing(path: Path) -> Timing:
     """Read one timing file.
 
     Raises:
-        ArtifactError: The file is not JSON, or not a list with timing rows.
+        ArtifactError: The file is not JSON, or holds no timing rows.
     """
     root = load_json(path)
     if not isinstance(root, list):
-        raise ArtifactError(path, "is no list of timing rows")
+        return _read_variant(root, path)
     rows = [row for row in root if isinstance(row, dict)]
     keys = set().union(*rows)
     columns = {}
@@ -78,16 +82,32 @@ def read_timing(path: Path) -> Timing:
         if name in keys:
             columns[key] = _column(rows, name)
     if not columns:
-        raise ArtifactError(path, "holds no timing rows")
+        return _read_variant(root, path)
+    return Timing(columns, len(rows), _notes(path, columns, len(rows), len(root) - len(rows)))
+
+
+def _notes(path: Path, columns: dict[str, array[float]], rows: int, left_out: int) -> tuple[Diagnostic, ...]:
     bad = sum(math.isnan(value) for value in columns.get("latencyMs", ()))
     notes = []
-    if len(rows) < len(root):
-        notes.append(f"{len(root) - len(rows)} entries are no timing rows; left out")
+    if left_out:
+        notes.append(f"{left_out} entries are no timing rows; left out")
     if bad:
-        notes.append(f"{bad} of {len(rows)} rows have no latency")
-    return Timing(
-        columns, len(rows), tuple(Diagnostic(Severity.WARNING, path, "", message) for message in notes)
-    )
+        notes.append(f"{bad} of {rows} rows have no latency")
+    return tuple(Diagnostic(Severity.WARNING, path, "", message) for message in notes)
+
+
+def _read_variant(root: object, path: Path) -> Timing:
+    from trex_tui.artifacts.timing_variants import UnknownUnitError, read_variant
+
+    try:
+        found = read_variant(root)
+    except UnknownUnitError as error:
+        raise ArtifactError(path, f"states times in {str(error)!r}, which is no unit of time") from error
+    if found is None:
+        raise ArtifactError(path, "holds no timing rows")
+    said = Diagnostic(Severity.INFO, path, "", found.words)
+    notes = _notes(path, found.columns, found.rows, found.left_out)
+    return Timing(found.columns, found.rows, (said, *notes), found.words)
 
 
 def _column(rows: list[dict[str, Any]], key: str) -> array[float]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trex_tui.analysis.stability import Verdict
+from trex_tui.analysis.stability import Stability, Verdict
 from trex_tui.analysis.timing import SeriesStatistics, TimingStatistics, timing_statistics
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.engine import Engine
@@ -134,8 +134,11 @@ def bound_sentences(analysis: Analysis | None) -> tuple[str, ...]:
 def stability_words(analysis: Analysis) -> str:
     """The verdict on the timing run, and what it rests on."""
     run = analysis.statistics.stability if analysis.statistics else None
-    if run is None:
-        return "unknown: no timing rows in this set"
+    return "unknown: no timing rows in this set" if run is None else steadiness_words(run)
+
+
+def steadiness_words(run: Stability) -> str:
+    """The verdict in a word, unless the sentences behind it begin with one."""
     told = " ".join(run.sentences)
     if run.verdict is Verdict.STABLE:
         return told

@@ -156,7 +156,10 @@ def _(data: Course, caption: Caption) -> str:
             )
 
         series = [
-            placed("least to most", SECONDARY, extremes(fractions, values, int(caption.room))),
+            replace(
+                placed("least to most", SECONDARY, extremes(fractions, values, int(caption.room))),
+                is_faint=True,
+            ),
             placed("median", PRIMARY, column_medians(fractions, values, int(caption.room / 6))),
         ]
     ends = drift_ends_ms(data.judged)
@@ -202,8 +205,8 @@ def _(data: Along, caption: Caption) -> str:
     ]
     count = len(items)
     marks = [
-        Mark((place + 0.5) / count, f"layer {data.layers[place].index}", style)
-        for place, _, style in data.marks
+        Mark((place + 0.5) / count, f"{mark} layer {data.layers[place].index}", style)
+        for place, mark, style in data.marks
         if place is not None
     ]
     ticks = index_ticks(data.layers, int(caption.room / _TICK_GAP))

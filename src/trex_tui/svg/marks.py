@@ -116,6 +116,7 @@ def path(
     width: float = 1.6,
     dashes: str | None = None,
     title: str | None = None,
+    opacity: float | None = None,
 ) -> str:
     """Points joined by lines."""
     name, colour = classes_and_colour(style)
@@ -130,6 +131,7 @@ def path(
         stroke="currentColor",
         stroke_width=width,
         stroke_dasharray=dashes or None,
+        stroke_opacity=opacity,
     )
 
 

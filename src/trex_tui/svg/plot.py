@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from trex_tui.charts.axes import Scale, Tick
@@ -25,6 +25,9 @@ _ROW, _BAR = 20.0, 13.0
 _NAMES = 0.45
 """Share of the width that names may take."""
 _LEAST_BAR = 90.0
+_FAINT = 0.4
+_HEADROOM = 1.1
+"""Factor over the largest column where the label of a mark stands above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,14 @@ class Series:
     Attributes:
         points: x and y in the units of the axes, NaN where unknown: the line has a gap there.
         dots: A dot at each point as well.
+        is_faint: It is the ground for another line.
     """
 
     name: str
     points: Sequence[tuple[float, float]]
     style: str = PRIMARY
     dots: bool = False
+    is_faint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,14 +278,30 @@ def lines(
     for one in series:
         for run in _runs(one.points):
             places = [(area.across(across.fraction(px)), area.up(upwards.fraction(py))) for px, py in run]
-            out.append(path(places, one.style, title=one.name))
+            out.append(path(places, one.style, title=one.name, opacity=_FAINT if one.is_faint else None))
             if one.dots or len(places) == 1:
                 out += [
                     sign("●", *place, one.style, f"{one.name}: {py:.6g}")
                     for place, (_, py) in zip(places, run, strict=True)
                 ]
+        out += _beyond(one.points, area, across, upwards)
     _marks(marks, area, across, upwards, out)
     return picture(caption, out, height)
+
+
+def _beyond(points: Sequence[tuple[float, float]], area: Area, x: Scale, y: Scale) -> list[str]:
+    """A sign at the edge for what is beyond it, the farthest where several share a place."""
+    farthest: dict[tuple[int, str], tuple[float, float, float]] = {}
+    for px, py in points:
+        fraction = y.fraction(py)
+        if fraction > 1 or fraction < 0:
+            spot = (round(area.across(x.fraction(px)) / 8), "▲" if fraction > 1 else "▼")
+            found = (abs(fraction - 0.5), px, py)
+            farthest[spot] = max(found, farthest.get(spot, found))
+    return [
+        sign(mark, area.across(x.fraction(px)), area.up(y.fraction(py)), WARNING, f"{py:.6g}")
+        for (_, mark), (_, px, py) in farthest.items()
+    ]
 
 
 def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
@@ -312,11 +333,14 @@ def columns(
         curves: Over them, with x from 0 to 1.
     """
     out: list[str] = []
+    if not curves and any(not mark.level for mark in marks):
+        y = replace(y, high=y.high * _HEADROOM)
     area, height = axes(caption, x_ticks, x_title, y, keys, out)
     count = len(items)
     values = [item.value or 0.0 for item in items]
     shown = largest_of_columns(values, int(area.width)) if count else []
     step = area.width / max(1, len(shown))
+    out.append('<g shape-rendering="crispEdges">')
     for place, chosen in enumerate(shown):
         item = items[chosen]
         if item.value:
@@ -326,6 +350,7 @@ def columns(
             out.append(
                 box(area.x + place * step, area.y + area.height - tall, step - gap, tall, item.style, title)
             )
+    out.append("</g>")
     for curve in curves:
         places = [(area.across(px), area.up(y.fraction(py))) for px, py in _thinned(curve.points, area.width)]
         out.append(path(places, curve.style, title=curve.name))

@@ -1,8 +1,8 @@
 """Styles of charts as classes with colours.
 
-A style is a theme token (`bold $accent`), a kind (`kind-gemm`) or a precision (`precision-FP16`). An element carries it as its
-class, and its colour on a light page as a presentation attribute, and draws in `currentColor`: a style sheet that sets `color`
-for a class changes fills and lines alike, and a viewer that knows no style sheets shows the colours still.
+A style is a theme token (`bold $accent`), a kind (`kind-gemm`) or a precision (`precision-FP16`). An element has it as its
+class, and its colour on a light page as a presentation attribute, and draws in `currentColor`. So a style sheet that sets
+`color` for a class changes fills and lines alike, and a viewer that knows no style sheets shows the colours still.
 """
 
 from __future__ import annotations

@@ -1,0 +1,103 @@
+"""The timing run as files: tables and pictures by the names that toolkits around trtexec give them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+
+from trex_tui.charts.axes import Scale
+from trex_tui.charts.over_time import column_medians
+from trex_tui.errors import TrexError
+from trex_tui.reports.times import Times, enqueue_csv, percentiles_csv, series_csv, summary_csv
+from trex_tui.svg.catalogue import draw
+from trex_tui.svg.plot import Caption, Series, lines, spread
+from trex_tui.text import plural
+
+_CHARTS = {
+    "latency_histogram.svg": "histogram",
+    "latency_percentiles.svg": "percentiles",
+    "latency_over_time.svg": "over-time",
+}
+_MOST_POINTS = 700
+_COLUMNS = 180
+_STYLES = {"compute": "$primary", "enqueue": "$accent"}
+_RENDERER = "rsvg-convert"
+_TIMEOUT_S = 60.0
+
+
+def times_files(run: Times) -> dict[str, str]:
+    """Name -> content of every file but `summary.json`; a picture or a series that has no data is left out."""
+    files = {"summary.csv": summary_csv(run), "latency_percentiles.csv": percentiles_csv(run)}
+    if run.series:
+        files["latency_series.csv"] = series_csv(run)
+    if "enqueue" in run.series:
+        files["enqueue_compute_series.csv"] = enqueue_csv(run)
+    for name, chart in _CHARTS.items():
+        drawn = draw(chart, run.engine, standalone=True)
+        if drawn is not None:
+            files[name] = drawn
+    if "enqueue" in run.series:
+        files["enqueue_compute.svg"] = enqueue_chart(run, standalone=True)
+    return files
+
+
+def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
+    """Enqueue and compute of the queries, one after the other: medians of neighbours where there are many."""
+    starts = run.starts_ms
+    stamps = [start / 1000.0 for start in starts] if starts and list(starts) == sorted(starts) else None
+    places = stamps or [float(row) for row in range(len(run.series["enqueue"]))]
+    x = Scale(places[0], max(places[-1], places[0] + 1e-6), "s from the first query" if stamps else "query")
+    shown = [
+        Series(name, _thinned(x, places, run.series[name]), style)
+        for name, style in _STYLES.items()
+        if name in run.series
+    ]
+    words = [f"Enqueue and compute of each query: {plural(len(places), 'query', 'queries')}."]
+    if len(places) > _MOST_POINTS:
+        words.append(f"Drawn are the medians of {_COLUMNS} parts of the run.")
+    missing = []
+    resolution = run.enqueue_resolution_ms
+    if resolution is not None:
+        missing.append(
+            f"The enqueue is a difference of stamps, which late in the run resolve {resolution:.2g} ms."
+        )
+    values = [1.05 * value for one in shown for _, value in one.points]
+    caption = Caption(
+        f"Enqueue and compute · {run.engine.name}", tuple(words), tuple(missing), standalone=standalone
+    )
+    return lines(caption, shown, x, spread(values, "ms", from_zero=True))
+
+
+def _thinned(x: Scale, places: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    known = [(place, value) for place, value in zip(places, values, strict=True) if value == value]
+    if len(known) <= _MOST_POINTS:
+        return known
+    fractions = [x.fraction(place) for place, _ in known]
+    at, medians = column_medians(fractions, [value for _, value in known], _COLUMNS)
+    return [(x.low + one * (x.high - x.low), value) for one, value in zip(at, medians, strict=True)]
+
+
+def png_of(svg: str) -> bytes:
+    """A picture as PNG, twice as large, by librsvg's `rsvg-convert`.
+
+    Raises:
+        TrexError: It is not installed, or fails.
+    """
+    program = shutil.which(_RENDERER)
+    if program is None:
+        raise TrexError(f"PNG takes {_RENDERER} (Debian: librsvg2-bin); SVG is written without it")
+    try:
+        done = subprocess.run(
+            [program, "--format=png", "--zoom=2"],
+            input=svg.encode(),
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TrexError(f"{_RENDERER} took more than {_TIMEOUT_S:.0f} s") from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        told = getattr(error, "stderr", b"") or str(error).encode()
+        raise TrexError(f"{_RENDERER} failed: {told.decode(errors='replace').strip()[:200]}") from error
+    return done.stdout

@@ -1,0 +1,243 @@
+"""`trex-tui times` and `layers --chart`, and the one way in which CSV is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import ARTIFACTS, REPOSITORY, timing_row, write_json, write_sample_set
+from test_reports import golden
+from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.analysis.timing import timing_statistics
+from trex_tui.arguments import CHART_IDS
+from trex_tui.cli import main
+from trex_tui.engine import load_engine
+from trex_tui.reports.csv_text import csv_text
+from trex_tui.reports.layers import layers_csv
+from trex_tui.reports.numbers import numbers
+from trex_tui.reports.plain import plain
+from trex_tui.reports.times import series_csv, summary_csv, times_of
+from trex_tui.svg.catalogue import IDS
+from tui import named_engine
+
+SVGS = ["latency_histogram.svg", "latency_percentiles.svg", "latency_over_time.svg", "enqueue_compute.svg"]
+TABLES = ["summary.csv", "latency_series.csv", "latency_percentiles.csv", "enqueue_compute_series.csv"]
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of 1200 queries after a warm-up, every number round."""
+    chance = random.Random(3)
+    rows, start = [timing_row(100.0, 9.0)], 1000.0
+    for _ in range(1200):
+        rows.append(timing_row(start, 0.5 + chance.randrange(8) / 64))
+        start += 1.0
+    return write_json(tmp_path_factory.mktemp("timed") / "net.timing.json", rows)
+
+
+def test_text(timed, capsys):
+    assert main(["times", str(timed), "--batch", "4"]) == 0
+    shown, told = capsys.readouterr()
+    assert shown == golden("times.txt", shown)
+    assert told == ""
+
+
+def test_document_has_the_numbers_of_the_summary(timed, capsys):
+    assert main(["times", str(timed), "--json", "--batch", "4"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (run,) = document["engines"]
+    engine = load_engine(timed)
+    assert document["schema"] == "trex-tui/times/1"
+    assert {key: run[key] for key in ("timing", "enqueue")} == {
+        key: numbers(engine)[key] for key in ("timing", "enqueue")
+    }
+    assert run["throughput_samples_per_s"] == 4 * run["throughput_qps"]
+    assert (run["batch"], run["batch_source"], run["assumed"]) == (4, "--batch", None)
+    assert run["file"] == str(timed)
+
+
+def test_files(timed, tmp_path, capsys):
+    out = tmp_path / "a" / "b"
+    assert main(["times", str(timed), "--outdir", str(out)]) == 0
+    shown, told = capsys.readouterr()
+    assert shown == ""
+    names = sorted(one.name for one in out.iterdir())
+    assert names == sorted(["summary.json", *TABLES, *SVGS])
+    assert sorted(line.rpartition("/")[2] for line in told.splitlines()) == names
+    for name in SVGS:
+        assert ET.fromstring((out / name).read_text()).get("role") == "img"
+    statistics = timing_statistics(load_engine(timed))
+    summary = {row["metric"]: row["value"] for row in read_csv((out / "summary.csv").read_text())}
+    assert float(summary["latency_p99_ms"]) == statistics.latency.percentiles_ms[99.0]
+    assert (summary["queries"], summary["warmup_queries"], summary["batch"]) == ("1200", "1", "")
+    series = read_csv((out / "latency_series.csv").read_text())
+    assert [float(row["latency_ms"]) for row in series] == load_engine(timed).timing.latency_ms.tolist()[1:]
+    assert (series[0]["row"], series[0]["start_ms"], series[2]["start_ms"]) == ("1", "0.0", "2.0")
+    both = read_csv((out / "enqueue_compute_series.csv").read_text())
+    assert list(both[0]) == ["row", "start_ms", "enqueue_ms", "compute_ms"]
+    percentiles = {row["percentile"]: row for row in read_csv((out / "latency_percentiles.csv").read_text())}
+    assert float(percentiles["99.9"]["latency_ms"]) == statistics.latency.percentiles_ms[99.9]
+    document = json.loads((out / "summary.json").read_text())
+    assert document["engines"][0]["timing"] == plain(statistics)
+    assert sorted(document["files"]) == names
+
+
+def test_files_of_others_are_not_written_over(timed, tmp_path, capsys):
+    command = ["times", str(timed), "--outdir", str(tmp_path)]
+    mine = tmp_path / "latency_series.csv"
+    mine.write_text("mine")
+    assert main(command) == 2
+    assert (
+        "latency_series.csv is there, and not written by `trex-tui times`; --force" in capsys.readouterr().err
+    )
+    assert [one.name for one in tmp_path.iterdir()] == [mine.name]  # none, rather than some
+    assert main([*command, "--force"]) == 0
+    assert mine.read_text().startswith("row,")
+    mine.write_text("older")
+    assert main(command) == 0  # what it wrote itself it may write again
+    assert mine.read_text().startswith("row,")
+    (tmp_path / "summary.json").write_text('{"schema": "other", "files": ["summary.csv"]}')
+    assert main(command) == 2
+    (tmp_path / "file").write_text("")
+    assert main(["times", str(timed), "--outdir", str(tmp_path / "file")]) == 2
+
+
+def test_a_directory_per_engine(timed, tmp_path, capsys):
+    for name in ("one", "two"):
+        write_json(tmp_path / "in" / f"{name}.timing.json", json.loads(timed.read_text())[:60])
+    assert main(["times", str(tmp_path / "in"), "--outdir", str(tmp_path / "out")]) == 0
+    assert sorted(one.name for one in (tmp_path / "out").iterdir()) == ["one", "two"]
+    capsys.readouterr()
+    assert main(["times", str(tmp_path / "in"), "--json"]) == 0
+    assert [run["engine"] for run in json.loads(capsys.readouterr().out)["engines"]] == ["one", "two"]
+
+
+def test_a_file_of_another_tool(tmp_path, capsys):
+    root = {"perIteration": [{"iter": place, "latency_us": 500 + place} for place in range(5)]}
+    path = write_json(tmp_path / "bench.json", root)
+    assert main(["times", str(path), "--json"]) == 0
+    shown, told = capsys.readouterr()
+    (run,) = json.loads(shown)["engines"]
+    assert run["assumed"] == "is not in trtexec's own form; read as 5 rows at perIteration of latency in µs"
+    assert run["assumed"] in told
+    assert run["throughput_qps"] is None  # no stamps: queries may have overlapped
+    odd = write_json(tmp_path / "odd.json", [{"time": 2.0, "id": 1}])
+    assert main(["times", str(odd)]) == 0  # which discovery would not take for an artifact
+    assert main(["times", str(odd), "--outdir", str(tmp_path / "out")]) == 0
+    assert not (tmp_path / "out" / "enqueue_compute.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("root", "words"),
+    [
+        ([{"a": 1}], "holds no timing rows"),
+        ({"times": [1], "unit": "eggs"}, "no unit of time"),
+        ("{", "holds no timing rows"),
+    ],
+)
+def test_what_is_no_timing_file(tmp_path, capsys, root: Any, words: str):
+    assert main(["times", str(write_json(tmp_path / "x.json", root))]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "x.json" in error
+
+
+def test_without_a_run(tmp_path, capsys):
+    write_sample_set(tmp_path)
+    for path in tmp_path.glob("*"):
+        if "graph" not in path.name:
+            path.unlink()
+    assert main(["times", str(tmp_path)]) == 2
+    assert "no timing rows and no performance summary" in capsys.readouterr().err
+    assert main(["times", str(tmp_path), "--batch", "0"]) == 2
+
+
+def test_a_printed_summary_stands_in_for_rows(tmp_path):
+    summary = {"performance_summary": {"Throughput": 1995.29, "Latency": [1, 9, 2, 3, 4, 5, 6]}}
+    write_json(tmp_path / "a.profile.metadata.json", summary)
+    write_json(tmp_path / "a.graph.json", {"Layers": ["one"], "Bindings": []})
+    assert main(["times", str(tmp_path), "--outdir", str(tmp_path / "out")]) == 0
+    names = sorted(one.name for one in (tmp_path / "out").iterdir())
+    assert names == ["latency_percentiles.csv", "latency_percentiles.svg", "summary.csv", "summary.json"]
+
+
+def test_png(timed, tmp_path, monkeypatch, capsys):
+    command = ["times", str(timed), "--png"]
+    assert main(command) == 2
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main([*command, "--outdir", str(tmp_path / "out")]) == 2
+    assert "PNG takes rsvg-convert" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    monkeypatch.undo()
+    if shutil.which("rsvg-convert") is None:
+        pytest.skip("rsvg-convert (librsvg2-bin) is not installed")
+    assert main([*command, "--outdir", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "latency_histogram.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_names_cannot_become_formulas(tmp_path):
+    names = [
+        "=cmd|' /C calc'!A0",
+        "+1+1",
+        "-2-3",
+        "@SUM(A1)",
+        "  =1",
+        "\t=1",
+        "plain",
+        'with "quotes", comma',
+    ]
+    engine = load_engine(named_engine(tmp_path, names))
+    rows = read_csv(layers_csv(engine, engine.layers, ALL_COLUMNS))
+    shown = [row["name"] for row in rows][: len(names)]
+    assert not [name for name in shown if name.lstrip().startswith(("=", "+", "-", "@"))]
+    assert shown[0] == "'=cmd|' /C calc'!A0"
+    assert shown[6:] == ["plain", 'with "quotes", comma']
+
+
+def test_csv_leaves_numbers_alone():
+    text = csv_text(["=a", "b"], [[-0.1, None], [float("nan"), 3], [("x", "=y"), "-1"], [True, "\ud800\0"]])
+    assert text == "'=a,b\n-0.1,\n,3\nx;=y,'-1\nTrue,\\ud800␀\n"
+
+
+def test_csv_of_times_has_no_formula_either(tmp_path):
+    path = write_json(tmp_path / "=net.timing.json", [timing_row(300.0, 0.5)])
+    run = times_of(load_engine(path))
+    assert "engine,'=net" in summary_csv(run).splitlines()
+    assert series_csv(run).splitlines()[1].startswith("0,0.0,0.5")
+
+
+def test_layers_as_a_chart(capsys):
+    alexnet = str(REPOSITORY / "sample_artifacts" / "alexnet")
+    assert set(CHART_IDS) == set(IDS)
+    assert main(["layers", alexnet, "--chart", "svg", "--filter", "kind:convolution"]) == 0
+    drawn = ET.fromstring(capsys.readouterr().out)
+    told = drawn.findtext("{http://www.w3.org/2000/svg}desc")
+    assert told.startswith("Time of each layer in execution order: 5 layers, ")
+    assert main(["layers", alexnet, "--chart", "kind", "--sort", "latency_ms", "--top", "2"]) == 0
+    assert "2 layers in 1 kind" in capsys.readouterr().out
+    assert main(["layers", alexnet, "--chart", "kind", "--format", "csv"]) == 2
+    assert main(["layers", str(REPOSITORY / "sample_artifacts" / "names_only"), "--chart", "products"]) == 2
+    assert "nothing to draw. No layer here multiplies matrices of known size." in capsys.readouterr().err
+
+
+def test_real_runs(tmp_path):
+    if not ARTIFACTS.is_dir():
+        pytest.skip(f"no real artifacts at {ARTIFACTS}")
+    folder = ARTIFACTS / "edge-vision" / "results" / "alexnet"
+    assert main(["times", str(folder), "--outdir", str(tmp_path)]) == 0
+    summary = {row["metric"]: row["value"] for row in read_csv((tmp_path / "summary.csv").read_text())}
+    run = load_engine(folder)
+    assert float(summary["latency_median_ms"]) == run.metadata.latency().median_ms
+    assert len(read_csv((tmp_path / "latency_series.csv").read_text())) == 6039
