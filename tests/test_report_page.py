@@ -12,10 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from browser import Page, browsing, find_chromium
-from helpers import layer, tensor, timing_row, write_graph, write_json
+from helpers import chain, layer, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui.cli import main
+from trex_tui.reports.diff.sections import Section as DiffSection
+from trex_tui.reports.diff.sections import Table as DiffTable
+from trex_tui.reports.report.comparison import section_of
+from trex_tui.reports.report.markdown import report_markdown
+from trex_tui.reports.report.model import Part, Report, Section
+from trex_tui.reports.report.page import report_page
+from trex_tui.reports.report.tables import number_column, table, word_column
+from trex_tui.text import printable
 
 RUNS = "window.hacked=1"
 HOSTILE = (
@@ -226,3 +236,46 @@ def test_colours_follow_the_reader(page: Page) -> None:
     assert grounds == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 24, 29)"}
     page.call("Emulation.setEmulatedMedia", media="print", features=[])
     assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+# Any text, any number
+
+
+def tiny(text: str, value: float | None) -> Report:
+    """A report in which a text stands wherever one can."""
+    heads = (word_column("name", "Name", help=text), number_column("latency_ms", text, has_bar=True))
+    found = table("t", heads, [(text, value), ("other", 1.0)], title=text)
+    section = Section("s", text, [text], [(text, text)], tables=[found])
+    return Report(text, [Part("p", text, [section])])
+
+
+@given(st.text(max_size=40), st.none() | st.floats(allow_nan=True, allow_infinity=True))
+@settings(max_examples=25)
+def test_any_text_and_number_make_a_sound_page(text: str, value: float | None) -> None:
+    written = report_page(tiny(text, value))
+    page = Reader(written)
+    assert written.count("<script") == 1
+    assert printable(text) in "".join(page.texts)
+    rows = [line for line in report_markdown(tiny(text, value)).splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows} == {4}
+
+
+def test_a_comparison_sorts_by_size_and_sign() -> None:
+    cells = (("A", "117 MiB", "−0.25"), ("B", "900 KiB", "+0.5 (3)"), ("C", "–", "0.0000"))
+    (found,) = section_of(
+        DiffSection("By size", table=DiffTable(("", "weights", "delta"), cells)), "x"
+    ).tables
+    assert [[cell.value for cell in row] for row in found.rows] == [
+        ["A", 117 * 1024**2, -0.25],
+        ["B", 900 * 1024, 0.5],
+        ["C", None, 0.0],
+    ]
+
+
+def test_endless_names_make_no_endless_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    names = [f"{place}{'x' * 16_000}{place}" for place in range(60)]
+    write_graph(tmp_path / "a.graph.json", chain(*names), ["t0", "t60"])
+    write_profile(tmp_path / "a.profile.json", [(name, 1.0) for name in names])
+    for form, most in (("html", 400_000), ("md", 40_000)):
+        assert main(["report", str(tmp_path), "--format", form]) == 0
+        assert len(capsys.readouterr().out) < most

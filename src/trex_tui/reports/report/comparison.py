@@ -10,22 +10,25 @@ from trex_tui.reports.diff.sections import Section as DiffSection
 from trex_tui.reports.diff.sections import Table as DiffTable
 from trex_tui.reports.diff.sections import is_text, sections
 from trex_tui.reports.report.model import Cell, Column, Part, Section, Table
-from trex_tui.text import MISSING
 
-_NUMBER = re.compile(r"[−+]?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"(?P<number>[−+]?\d+(?:\.\d+)?)(?: (?P<unit>[KMGT])iB)?")
+_UNITS = "KMGT"
 
 
 def comparison_part(shown: Shown) -> Part:
     """Sentences and tables of `diff`; JSON holds the document of `diff --json`, with the blocks that are shown."""
     limited = Shown(shown.comparison, shown.rows, shown.top, shown.filter_text, shown.gates)
-    told = [_section(section, place) for place, section in enumerate(sections(shown), start=1)]
+    told = [
+        section_of(section, f"compared-{place}") for place, section in enumerate(sections(shown), start=1)
+    ]
     return Part("comparison", "Comparison", told, document=diff_document(limited))
 
 
-def _section(section: DiffSection, place: int) -> Section:
+def section_of(section: DiffSection, id: str) -> Section:  # noqa: A002 - as the field of Section
+    """A section as `diff` has it, as one of a report; numbers are read back from its cells, to sort by."""
     tables = [_table(section, section.table)] if section.table else []
     lines = [line.strip() for line in section.lines]
-    return Section(f"compared-{place}", section.title, lines, tables=tables, is_warning=section.is_warning)
+    return Section(id, section.title, lines, tables=tables, is_warning=section.is_warning)
 
 
 def _table(section: DiffSection, table: DiffTable) -> Table:
@@ -44,6 +47,9 @@ def _table(section: DiffSection, table: DiffTable) -> Table:
 
 
 def _value(text: str) -> float | None:
-    """The number that a cell begins with, to sort by; None for none."""
+    """The number that a cell begins with, sizes in bytes; None for none."""
     found = _NUMBER.match(text)
-    return None if found is None or text == MISSING else float(found[0].replace("−", "-"))
+    if found is None:
+        return None
+    number = float(found["number"].replace("−", "-"))
+    return number * 1024 ** (_UNITS.index(found["unit"]) + 1) if found["unit"] else number
