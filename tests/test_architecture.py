@@ -144,6 +144,7 @@ def test_version_loads_nothing_heavy() -> None:
         ["summary", "--json"],
         ["layers", "--format", "json"],
         ["layers", "--format", "csv", "--filter", "kind:*"],
+        ["report", "--format", "json"],
         *(["lint", "--fail-on", "never", "--format", form] for form in ("json", "sarif", "github", "md")),
     ],
 )

@@ -11,6 +11,7 @@ from trex_tui.commands.build_log import add_build_log
 from trex_tui.commands.diff_arguments import add_diff
 from trex_tui.commands.doctor_arguments import add_doctor
 from trex_tui.commands.lint_arguments import add_lint
+from trex_tui.commands.report_arguments import add_report
 from trex_tui.commands.times_arguments import add_times
 
 _EXAMPLES = """\
@@ -24,6 +25,7 @@ examples:
   trex-tui layers results/alexnet --chart roofline > roofline.svg
   trex-tui times results/alexnet --outdir timing/   statistics, series and charts of the timing run
   trex-tui diff fp16/ int8/ --fail-on 'latency_p99_ms > +5%'
+  trex-tui report fp16/ int8/ -o precisions.html    all of it, compared, in one file to send around
   trex-tui explain roof_pct                         what a column means and where it comes from
   trex-tui keys                                     every key of the explorer
   trex-tui serve results/ --port 8000               the explorer in a browser
@@ -121,6 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_layers(commands)
     add_lint(commands, _add_paths)
     add_diff(commands, _add_paths, _count)
+    add_report(commands, _add_paths, _count)
     add_times(commands, _add_paths, _count)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")

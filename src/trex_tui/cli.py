@@ -281,6 +281,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "layers": _layers,
     "lint": _lint,
     "diff": _diff,
+    "report": _of("report", "run_report"),
     "times": _of("times", "run_times"),
     "explain": _explain,
     "build-log": _of("build_log", "run_build_log"),

@@ -12,6 +12,7 @@ from trex_tui.analysis.build_trace import NEAR_TIE_PCT, LayerChoice, layer_choic
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.tactics import hex_id
 from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, RunnerTrial, SkippedTactic
+from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.engine import Engine
 
 CACHED = "out of the timing cache"
@@ -114,6 +115,12 @@ class BuildFacts:
     def near_ties(self) -> int:
         """How many layers of the engine have a tactic that was chosen by chance."""
         return sum(one.is_near_tie for one in self.tuned)
+
+
+def kind_of_build_log(engine: Engine) -> ArtifactKind | None:
+    """The log to read: that of the build, else that of a run, which may have built what it ran; None if there is none."""
+    kinds = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
+    return next((kind for kind in kinds if kind in engine.files), None)
 
 
 def build_facts(trace: BuildTrace, engine: Engine) -> BuildFacts:

@@ -29,7 +29,7 @@ def run_diff(options: argparse.Namespace, engines: Sequence[Engine]) -> int:
     if len(engines) < 2:
         found = f"only {printable(engines[0].name)}" if engines else "none"
         raise TrexError(f"diff compares two or more engines; there is {found}")
-    baseline = _baseline(engines, options.baseline)
+    baseline = baseline_place(engines, options.baseline)
     comparison = compare(engines, baseline=baseline, align=options.align, per_batch=options.per_batch)
     text = (options.filter or "").strip()
     try:
@@ -45,7 +45,12 @@ def run_diff(options: argparse.Namespace, engines: Sequence[Engine]) -> int:
     return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
 
 
-def _baseline(engines: Sequence[Engine], wanted: str | None) -> int:
+def baseline_place(engines: Sequence[Engine], wanted: str | None) -> int:
+    """The engine that a person names, or the first.
+
+    Raises:
+        TrexError: There is no such engine, or several of that name.
+    """
     if wanted is None:
         return 0
     named = [place for place, engine in enumerate(engines) if engine.name == wanted]

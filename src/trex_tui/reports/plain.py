@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.engine.model import Layer
+from trex_tui.errors import Diagnostic
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any result
@@ -36,6 +37,16 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any result
     if isinstance(value, (Sequence, set, frozenset)):
         return [plain(one) for one in value]
     raise TypeError(f"no plain form of {type(value).__name__}")
+
+
+def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A remark on a file, as every document has it."""
+    return {
+        "severity": diagnostic.severity.value,
+        "file": str(diagnostic.file) if diagnostic.file else None,
+        "where": diagnostic.where or None,
+        "message": diagnostic.message,
+    }
 
 
 def _key(key: Any) -> str:  # noqa: ANN401 - any key

@@ -11,6 +11,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Binding
 from trex_tui.errors import Diagnostic
 from trex_tui.reports.numbers import number_facts, numbers
+from trex_tui.reports.plain import diagnostic_object
 from trex_tui.text import format_bytes, format_count, format_ms, format_pct, format_shape, plural, printable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
     return {
         "schema": SCHEMA,
         "engines": [engine_summary(engine) for engine in engines],
-        "diagnostics": [_diagnostic(one) for one in diagnostics],
+        "diagnostics": [diagnostic_object(one) for one in diagnostics],
     }
 
 
@@ -62,7 +63,7 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "known_weights_bytes": engine.known_weights_bytes,
         "layers_hiding_weights": engine.layers_hiding_weights,
         **numbers(engine),
-        "diagnostics": [_diagnostic(one) for one in engine.diagnostics],
+        "diagnostics": [diagnostic_object(one) for one in engine.diagnostics],
     }
 
 
@@ -101,15 +102,6 @@ def _latency(engine: Engine) -> dict[str, Any] | None:
         "source": latency.source,
         "queries": latency.queries,
         "warmup_queries": latency.warmup_queries,
-    }
-
-
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {
-        "severity": diagnostic.severity.value,
-        "file": str(diagnostic.file) if diagnostic.file else None,
-        "where": diagnostic.where or None,
-        "message": diagnostic.message,
     }
 
 

@@ -10,8 +10,7 @@ from textual import on, work
 from textual.message import Message
 from textual.worker import Worker, get_current_worker
 
-from trex_tui.analysis.build_layers import BuildFacts, build_facts
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.analysis.build_layers import BuildFacts, build_facts, kind_of_build_log
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
 from trex_tui.screens.linting import LintingScreen
@@ -53,9 +52,9 @@ class BuildRead(Message):
 
 
 def log_of_build(engine: Engine) -> Path | None:
-    """The log to read: that of the build, else that of a run, which may have built what it ran; None if there is none."""
-    files = engine.files
-    return files.get(ArtifactKind.BUILD_LOG) or files.get(ArtifactKind.PROFILE_LOG)
+    """The log that the screens tell of; None if there is none."""
+    kind = kind_of_build_log(engine)
+    return None if kind is None else engine.files[kind]
 
 
 class BuildingScreen(LintingScreen):

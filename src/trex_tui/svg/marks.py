@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from trex_tui.svg.style import classes_and_colour
-from trex_tui.text import ELLIPSIS, printable
+from trex_tui.text import ELLIPSIS, printable, shorten_middle
 
 FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace"
 FONT_SIZE = 12
@@ -15,6 +15,8 @@ CHAR = 7.23
 """Width of a character of `FONT` at `FONT_SIZE`: 0.602 em in all of them."""
 LINE = 16
 MUTED = "$muted"
+LONGEST_TITLE = 240
+"""Characters that the pointer is told: a name may have 16 384, and thousands of marks one each."""
 
 _POLYGONS = {
     "■": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
@@ -56,8 +58,8 @@ def tag(name: str, content: str | None = None, **attributes: str | float | None)
 
 
 def titled(text: str | None) -> str | None:
-    """The content of an element that tells its text under the pointer."""
-    return None if text is None else f"<title>{escaped(text)}</title>"
+    """The content of an element that tells its text under the pointer, without the middle of a very long one."""
+    return None if text is None else f"<title>{escaped(shorten_middle(text, LONGEST_TITLE))}</title>"
 
 
 def words(

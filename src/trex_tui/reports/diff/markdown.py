@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trex_tui.reports.diff.choice import Shown, labels
-from trex_tui.reports.diff.sections import Section, Table, sections
+from trex_tui.reports.diff.sections import Section, Table, is_text, sections
 from trex_tui.reports.markdown import escaped
 from trex_tui.text import shorten_middle
 
@@ -38,16 +38,14 @@ def _section(section: Section) -> list[str]:
         body += [f"- {escaped(line.strip())}" for line in section.lines]
         body += [""] if section.lines else []
     if section.table:
-        body += [*_table(section.table), ""]
+        body += [*_table(section, section.table), ""]
     if section.title in _FOLDED:
         body += ["</details>", ""]
     return body
 
 
-def _table(table: Table) -> list[str]:
-    rules = [
-        "---" if column in table.wide or column == 0 else "---:" for column in range(len(table.headings))
-    ]
+def _table(section: Section, table: Table) -> list[str]:
+    rules = ["---" if is_text(section, column) else "---:" for column in range(len(table.headings))]
     lines = [f"| {' | '.join(map(escaped, table.headings))} |", f"|{'|'.join(rules)}|"]
     lines += [
         f"| {' | '.join(escaped(shorten_middle(cell, LONGEST_CELL)) for cell in row)} |" for row in table.rows

@@ -12,6 +12,8 @@ from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable
 
 MOST_REASONS = 8
 MOST_GROUPS = 12
+_WORDS = {"Engines": 5, "Layers": 3}
+"""Section -> how many columns of its table come before the numbers; one elsewhere."""
 SMALLEST_MS = 0.00005
 """Less is shown as zero."""
 
@@ -41,6 +43,12 @@ class Section:
     lines: Sequence[str] = field(default=())
     table: Table | None = None
     is_warning: bool = False
+
+
+def is_text(section: Section, column: int) -> bool:
+    """Whether a column of the section's table holds words, which stand on the left."""
+    assert section.table is not None
+    return column in section.table.wide or column < _WORDS.get(section.title, 1)
 
 
 def letter(place: int) -> str:

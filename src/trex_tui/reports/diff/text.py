@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trex_tui.reports.diff.choice import Shown
-from trex_tui.reports.diff.sections import Section, Table, sections
+from trex_tui.reports.diff.sections import Section, Table, is_text, sections
 from trex_tui.text import shorten_middle
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ def _print_table(section: Section, table: Table, console: Console) -> None:
     widths = _widths(table, console.width if console.is_terminal else None)
     drawn = RichTable(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim", title=None)
     for column, heading in enumerate(table.headings):
-        drawn.add_column(
-            Text(heading), justify="left" if _is_text(section, table, column) else "right", no_wrap=True
-        )
+        drawn.add_column(Text(heading), justify="left" if is_text(section, column) else "right", no_wrap=True)
     for row in table.rows:
         cells = [
             Text(shorten_middle(cell, width) if width is not None else cell)
@@ -45,10 +43,6 @@ def _print_table(section: Section, table: Table, console: Console) -> None:
         ]
         drawn.add_row(*cells)
     console.print(drawn)
-
-
-def _is_text(section: Section, table: Table, column: int) -> bool:
-    return column in table.wide or column == 0 or (section.title == "Layers" and column < 3)
 
 
 def _widths(table: Table, room: int | None) -> list[int | None]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trex_tui.errors import Diagnostic
 from trex_tui.lint.result import Judged, Suppressed
 from trex_tui.reports.lint.report import EngineReport, LintReport, fingerprint
-from trex_tui.reports.plain import plain
+from trex_tui.reports.plain import diagnostic_object, plain
 
 SCHEMA = "trex-tui/lint/1"
 
@@ -20,7 +19,7 @@ def lint_document(report: LintReport) -> dict[str, Any]:
         "fail_on": fail_on.value if fail_on else "never",
         "fails": report.fails,
         "engines": [engine_document(one) for one in report.engines],
-        "diagnostics": [_diagnostic(one) for one in report.diagnostics],
+        "diagnostics": [diagnostic_object(one) for one in report.diagnostics],
     }
 
 
@@ -42,7 +41,7 @@ def engine_document(report: EngineReport) -> dict[str, Any]:
         "not_checked": plain(result.not_checked),
         "broken_rules": list(result.failed),
         "milder": result.milder,
-        "diagnostics": [_diagnostic(one) for one in engine.diagnostics],
+        "diagnostics": [diagnostic_object(one) for one in engine.diagnostics],
     }
 
 
@@ -73,12 +72,3 @@ def _finding(report: EngineReport, judged: Judged) -> dict[str, Any]:
 
 def _suppressed(report: EngineReport, one: Suppressed) -> dict[str, Any]:
     return {**_finding(report, one.judged), "reason": one.reason, "origin": one.origin}
-
-
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    return {
-        "severity": diagnostic.severity.value,
-        "file": str(diagnostic.file) if diagnostic.file else None,
-        "where": diagnostic.where or None,
-        "message": diagnostic.message,
-    }

@@ -1,0 +1,137 @@
+"""`trex-tui report`: all there is to say of one or more engines, in one file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.commands.engines import load_each
+from trex_tui.commands.output import complain
+from trex_tui.commands.report_arguments import FORMATS
+from trex_tui.errors import TrexError
+from trex_tui.reports.report.model import SCHEMA, TOP, Report
+from trex_tui.services.completion import typed_path
+from trex_tui.services.places import reason, write_atomically
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from trex_tui.engine.engine import Engine
+    from trex_tui.errors import Diagnostic
+
+_STDOUT = "-"
+_ENDINGS = {"html": "html", "htm": "html", "md": "md", "markdown": "md", "json": "json"}
+_HEAD_BYTES = 1024
+"""Where the schema stands in every format: of a page, behind the policy."""
+
+
+def run_report(options: argparse.Namespace) -> int:
+    """Load, judge, compare, write.
+
+    Raises:
+        TrexError: The file cannot be written, would not be one of ours, or its ending names no format; no such baseline.
+    """
+    output = None if options.output == _STDOUT else Path(typed_path(options.output))
+    form = _format(output, options.format)
+    if output is not None:
+        _check_target(output, force=options.force)
+    engines, strays = load_each(options)
+    if output is not None:
+        _check_no_source(output, engines)
+    text = _text(_report(options, engines, strays), form)
+    for diagnostic in strays:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        write_atomically(output, text)
+    except OSError as error:
+        raise TrexError(f"{output} cannot be written: {reason(error)}") from error
+    return 0
+
+
+def _format(output: Path | None, wanted: str | None) -> str:
+    ending = output.suffix[1:].lower() if output else ""
+    if ending == "pdf":
+        raise TrexError("no PDF is written: write the report as .html, open it in a browser and print it")
+    form = wanted or (_ENDINGS.get(ending) if output else "md")
+    if form is None:
+        raise TrexError(f"{output}: the ending names no format; --format takes {', '.join(FORMATS)}")
+    return form
+
+
+def _check_target(path: Path, *, force: bool) -> None:
+    """Refuse what cannot be written, or should not, before any work is done."""
+    try:
+        if not path.parent.is_dir():
+            raise TrexError(f"there is no directory {path.parent}")
+        if not path.exists():
+            return
+        if not path.is_file():
+            raise TrexError(f"{path} is no regular file")
+        if not force and not _is_report(path):
+            raise TrexError(f"{path} is there already and is no report; --force overwrites it")
+    except OSError as error:
+        raise TrexError(f"{path}: {reason(error)}") from error
+
+
+def _is_report(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    return not head or SCHEMA.encode() in head
+
+
+def _check_no_source(path: Path, engines: Iterable[Engine]) -> None:
+    target = os.path.realpath(path)
+    if any(target == os.path.realpath(file) for engine in engines for file in engine.files.values()):
+        raise TrexError(f"{path} is a file of the engine; write the report elsewhere")
+
+
+def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Report:
+    from trex_tui.lint.reading import find_config
+    from trex_tui.lint.registry import registry
+    from trex_tui.lint.run import run
+    from trex_tui.reports.lint.report import EngineReport
+    from trex_tui.reports.report.report import make_report
+
+    rules = registry()
+    config = find_config(os.environ, rules, None)
+    top = TOP if options.top is None else options.top or None
+    compared = None
+    if len(engines) > 1:
+        from trex_tui.analysis.compare import compare
+        from trex_tui.commands.diff import baseline_place
+        from trex_tui.reports.diff.choice import Shown
+
+        comparison = compare(engines, baseline=baseline_place(engines, options.baseline))
+        compared = Shown(comparison, comparison.by_delta(), top)
+    elif options.baseline is not None:
+        raise TrexError(
+            f"--baseline: there is only {printable(engines[0].name)}, and nothing to compare with it"
+        )
+    with gc_paused():
+        linted = [EngineReport(engine, run(engine, config)) for engine in engines]
+        return make_report(linted, compared, (*strays, *rules.diagnostics), top)
+
+
+def _text(report: Report, form: str) -> str:
+    if form == "html":
+        from trex_tui.reports.report.page import report_page
+
+        return report_page(report)
+    if form == "md":
+        from trex_tui.reports.report.markdown import report_markdown
+
+        return report_markdown(report)
+    import json
+
+    from trex_tui.reports.report.document import report_document
+
+    return json.dumps(report_document(report), indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,111 @@
+"""A report as Markdown that a forge renders: tables with bars of block characters, and charts in characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from trex_tui.charts.bars import lying_bar
+from trex_tui.charts.catalogue import CHARTS_BY_ID
+from trex_tui.charts.figure import Palette, Subject, draw
+from trex_tui.engine.engine import Engine
+from trex_tui.reports.markdown import escaped
+from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
+from trex_tui.text import printable, shorten_middle
+
+LONGEST_CELL = 60
+"""Names in tables longer than this lose their middle: a forge would give all the width to one column."""
+_LONGEST_WORDS = 400
+_BAR_CELLS = 16
+_CHART_SIZE = (100, 20)
+"""Columns and rows of a chart; what forges show beside their own margins."""
+_CHARTS = ("histogram", "percentiles", "over-time", "memory", "roofline")
+"""Those of the report's charts that say something without colour, and that no table with bars says better."""
+_NAMES = ("name", "tactic", "layers")
+_PLAIN = Palette(lambda _: "", lambda _: "")
+_TICKS = re.compile("`+")
+
+
+def report_markdown(report: Report) -> str:
+    """The whole report. Every text of a file is escaped."""
+    return (
+        "\n".join([f"<!-- {SCHEMA} -->", f"# {escaped(report.title)}", "", *_body(report)]).rstrip("\n")
+        + "\n"
+    )
+
+
+def _body(report: Report) -> Iterator[str]:
+    for one in report.diagnostics:
+        yield f"- {one.severity.value}: {escaped(str(one))}"
+    if report.diagnostics:
+        yield ""
+    for part in report.parts:
+        yield f"## {escaped(part.title)}"
+        yield ""
+        for section in part.sections:
+            yield from _section(part, section)
+
+
+def _section(part: Part, section: Section) -> Iterator[str]:
+    yield f"### {escaped(section.title)}"
+    yield ""
+    mark = "> - " if section.is_warning else "- "
+    lines = [f"{mark}{escaped(sentence)}" for sentence in section.sentences]
+    lines += [f"- **{escaped(label)}:** {_words(text)}" for label, text in section.facts]
+    yield from lines
+    if lines:
+        yield ""
+    for chart in section.charts:
+        if part.engine is not None and chart in _CHARTS:
+            yield from _chart(part.engine, chart)
+    for table in section.tables:
+        yield from _table(table)
+
+
+def _words(text: str) -> str:
+    return escaped(shorten_middle(printable(text), _LONGEST_WORDS))
+
+
+def _chart(engine: Engine, id: str) -> Iterator[str]:  # noqa: A002 - as the field of Chart
+    """The chart of the explorer, in a fence that nothing in it can close."""
+    lines = [
+        "".join(span.text for span in line).rstrip()
+        for line in draw(CHARTS_BY_ID[id], Subject(engine, engine.layers, _PLAIN), *_CHART_SIZE)
+    ]
+    longest = max((len(found) for line in lines for found in _TICKS.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}text"
+    yield from lines
+    yield fence
+    yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"**{escaped(table.title)}**"
+        yield ""
+    heads, rules = [], []
+    for column in table.columns:
+        heads += [escaped(column.heading)] + ([""] if column.has_bar else [])
+        rules += ["---" if column.is_text else "---:"] + (["---"] if column.has_bar else [])
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'|'.join(rules)}|"
+    tops = [table.largest(place) for place in range(len(table.columns))]
+    for row in table.rows:
+        cells = [
+            text
+            for column, cell, top in zip(table.columns, row, tops, strict=True)
+            for text in _cells(column, cell, top)
+        ]
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    if table.rest_words:
+        yield f"*{escaped(table.rest_words)}*"
+        yield ""
+
+
+def _cells(column: Column, cell: Cell, top: float) -> list[str]:
+    longest = LONGEST_CELL if column.name in _NAMES else _LONGEST_WORDS
+    shown = escaped(shorten_middle(cell.text, longest) if column.is_text else cell.text)
+    bar = lying_bar((cell.number or 0.0) / top, _BAR_CELLS) if top else ""
+    return [shown, bar] if column.has_bar else [shown]

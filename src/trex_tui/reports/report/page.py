@@ -1,0 +1,169 @@
+"""A report as one HTML file: sortable tables, inline charts, nothing from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+from trex_tui.engine.engine import Engine
+from trex_tui.reports.html import bullets, page, safe
+from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
+from trex_tui.svg.catalogue import picture
+from trex_tui.svg.style import ROOT, stylesheet
+from trex_tui.text import shorten_middle
+
+_LONGEST = 240
+"""Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+_SHORT = 12
+"""Rows of a table that is printed on one page."""
+
+_STYLE = """
+nav ul { columns: 18rem; } nav { border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
+a { color: inherit; } h3 a { text-decoration: none; } h3 a:hover, h3 a:focus-visible { text-decoration: underline; }
+dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .1rem 1rem; margin: .4rem 0; }
+dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-align: inherit; }
+th button:hover, th button:focus-visible { text-decoration: underline; }
+th[aria-sort="ascending"] button::after { content: " \\25B4"; }
+th[aria-sort="descending"] button::after { content: " \\25BE"; }
+td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
+td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
+td.word { white-space: nowrap; min-width: 0; }
+h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
+figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
+figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
+.rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
+@media print {
+  nav { display: none; } figure svg { max-height: 62mm; } .short { break-inside: avoid; }
+  th button { display: contents; } th[aria-sort] button::after { content: ""; }
+}
+"""
+
+# Numbers begin with the largest, words with A; the third click restores the order of the report. Unknown values stay last.
+_SCRIPT = """
+"use strict";
+for (const button of document.querySelectorAll("th button")) {
+  button.addEventListener("click", () => {
+    const head = button.closest("th"), body = head.closest("table").tBodies[0], place = head.cellIndex;
+    const isText = head.className === "text", first = isText ? "ascending" : "descending";
+    const second = isText ? "descending" : "ascending", now = head.getAttribute("aria-sort");
+    const order = now === first ? second : now === second ? "none" : first;
+    for (const other of head.parentNode.cells) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", order);
+    const rows = [...body.rows];
+    rows.forEach((row, index) => { if (row.dataset.place === undefined) row.dataset.place = index; });
+    const key = (row) => {
+      const cell = row.cells[place];
+      return isText ? cell.textContent : cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+    };
+    const sign = order === "descending" ? -1 : 1;
+    rows.sort((a, b) => {
+      if (order !== "none") {
+        const x = key(a), y = key(b);
+        if (x !== y && (x === null || y === null)) return x === null ? 1 : -1;
+        const by = isText ? x.localeCompare(y, "en", { numeric: true }) : x - y;
+        if (by) return sign * by;
+      }
+      return a.dataset.place - b.dataset.place;
+    });
+    body.append(...rows);
+  });
+}
+"""
+
+
+def report_page(report: Report) -> str:
+    """The whole page. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
+    return page(report.title, _body(report), f"{_STYLE}{stylesheet()}", _SCRIPT, SCHEMA)
+
+
+def _body(report: Report) -> Iterator[str]:
+    yield f"<h1>{safe(report.title)}</h1>"
+    yield '<nav aria-label="Contents"><ul>'
+    for part in report.parts:
+        yield f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
+        for section in part.sections:
+            yield f'<li><a href="#{_anchor(part, section)}">{safe(section.title)}</a></li>'
+        yield "</ul></li>"
+    yield "</ul></nav>"
+    yield from bullets([f"{one.severity.value}: {one}" for one in report.diagnostics])
+    for part in report.parts:
+        yield f'<h2 id="{part.id}">{safe(part.title)}</h2>'
+        for section in part.sections:
+            yield from _section(part, section)
+
+
+def _anchor(part: Part, section: Section) -> str:
+    return f"{part.id}-{section.id}"
+
+
+def _section(part: Part, section: Section) -> Iterator[str]:
+    anchor = _anchor(part, section)
+    yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
+    yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
+    yield from bullets(section.sentences)
+    if section.facts:
+        yield "<dl>"
+        yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
+        yield "</dl>"
+    if part.engine is not None:
+        for chart in section.charts:
+            yield from _figure(part.engine, chart)
+    for table in section.tables:
+        yield from _table(table)
+    yield "</section>"
+
+
+def _figure(engine: Engine, id: str) -> Iterator[str]:  # noqa: A002 - as the field of Chart
+    """A chart with its sentences; the sentences alone, which say why, where there is nothing to draw."""
+    found = picture(id, engine)
+    told = " ".join(map(safe, (*found.words, *found.missing)))
+    yield f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"<h4>{safe(table.title)}</h4>"
+    tops = [table.largest(place) if column.has_bar else None for place, column in enumerate(table.columns)]
+    kinds = [
+        "number" if not column.is_text else "text" if table.is_wide(place) else "text word"
+        for place, column in enumerate(table.columns)
+    ]
+    group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
+    label = f' aria-label="{safe(table.title)}"' if table.title else ""
+    yield f'<div class="{group}"><table{label}><thead><tr>'
+    yield "".join(map(_head, table.columns))
+    yield "</tr></thead><tbody>"
+    for row, style in zip(table.rows, table.styles or repeat(""), strict=False):
+        cells = (_cell(kind, cell, top, style) for kind, cell, top in zip(kinds, row, tops, strict=True))
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+    if table.rest_words:
+        yield f'<p class="rest">{safe(table.rest_words)}</p>'
+
+
+def _head(column: Column) -> str:
+    kind = "text" if column.is_text else "number"
+    told = f' title="{safe(column.help)}"' if column.help else ""
+    shown = f'<button type="button"{told}>{safe(column.heading)}</button>' if column.heading else ""
+    sorts = ' aria-sort="none"' if shown else ""
+    bar = "<td></td>" if column.has_bar else ""
+    return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
+
+
+def _cell(kind: str, cell: Cell, top: float | None, style: str) -> str:
+    if kind != "number":
+        return f'<td class="{kind}">{safe(shorten_middle(cell.text, _LONGEST))}</td>'
+    value = "" if cell.number is None else f' data-value="{cell.number!r}"'
+    bar = "" if top is None else f'<td class="bar">{_bar(cell.number, top, style)}</td>'
+    return f"<td{value}>{safe(cell.text)}</td>{bar}"
+
+
+def _bar(value: float | None, top: float, style: str) -> str:
+    if not value or value < 0 or not top:
+        return ""
+    rect = f'<rect class="{safe(style) or "plain"}" width="{100.0 * value / top:.2f}" height="10"/>'
+    return (
+        f'<svg class="{ROOT}" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{rect}</svg>'
+    )
