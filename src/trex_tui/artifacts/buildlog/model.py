@@ -322,6 +322,8 @@ class BuildTrace:
 
     Attributes:
         path: The file.
+        is_whole: False for what `read_outline` makes of a log: then there are no tunings, no costs of reformats, and no layers
+            in phases; all else is as in the whole.
         lines: How many lines it has.
         runs: The programs run, by their banners. A log of several builds describes the last one.
         tensorrt_version: As stated in words, else as decoded from the banner; None if neither is there.
@@ -344,6 +346,7 @@ class BuildTrace:
     """
 
     path: Path
+    is_whole: bool = True
     lines: int = 0
     runs: tuple[Run, ...] = ()
     tensorrt_version: str | None = None

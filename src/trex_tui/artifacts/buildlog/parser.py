@@ -42,13 +42,17 @@ Handler = Callable[[int, str], None]
 class MessageParser:
     """Takes messages apart and keeps what they tell.
 
+    Args:
+        make_tuner: Makes who reads the messages about tuning, anew for each build.
+
     Attributes:
         non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
         builds: How many builds have begun; `handlers` are others then.
         handlers: First six characters of a message -> who reads it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make_tuner: Callable[[], Tuner] = Tuner) -> None:
+        self._make_tuner = make_tuner
         self.sections = Sections()
         self.dumps = Dumps()
         self.messages = Messages()
@@ -59,7 +63,7 @@ class MessageParser:
 
     def _begin_build(self) -> None:
         """Forget the build before: a log of several describes the last."""
-        self.tuner = Tuner()
+        self.tuner = self._make_tuner()
         self.optimizer = Optimizer()
         self.resources = Resources()
         self.non_conforming: list[tuple[int | None, str]] = []
@@ -282,7 +286,7 @@ class MessageParser:
     def _starting(self, _line: int, message: str) -> None:
         if message.startswith("Start parsing network model"):
             self.builds += 1
-            if self.tuner.tunings or self.optimizer.passes:
+            if self.tuner.has_begun or self.optimizer.passes:
                 self._begin_build()
 
     def _engine(self, line: int, message: str) -> None:

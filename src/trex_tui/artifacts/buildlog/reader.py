@@ -12,18 +12,18 @@ from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_line
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
 from trex_tui.artifacts.buildlog.prefix import Prefix, pattern_of, starts_of, take_apart
-from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW
+from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW, Tuner
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
 from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.errors import Diagnostic, Severity
 
 STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
-_VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
+VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
 """What stands before everything that the library says for its own sake, from trtexec and from Python."""
-PREFIX = STAMP + len(_VERBOSE[0])
+PREFIX = STAMP + len(VERBOSE[0])
 _KEY_END = PREFIX + KEY
 
-_TACTIC, _ROW, _SILENT = object(), object(), object()
+_TACTIC, _ROW, PASSED = object(), object(), object()
 _ROW_NUMBER = PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
 _LONGEST_FOREIGN = 200
@@ -44,15 +44,29 @@ def read_build_log(path: Path, progress: Callable[[int], None] | None = None) ->
         ArtifactError: The file cannot be opened.
     """
     with gc_paused():
-        return _Reader(path, progress).read()
+        return Reader(path, progress).read()
 
 
-class _Reader:
-    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
+class Reader:
+    """Reads one log, once.
+
+    Attributes:
+        is_whole: Whether the result holds what the log says about tuning.
+        number: Of the line that is read, from 1.
+    """
+
+    is_whole = True
+
+    def __init__(
+        self,
+        path: Path,
+        progress: Callable[[int], None] | None = None,
+        make_tuner: Callable[[], Tuner] = Tuner,
+    ) -> None:
         self.path = path
         self.progress = progress
         self.state = ReadState()
-        self.parser = MessageParser()
+        self.parser = MessageParser(make_tuner)
         self._route = self._routes().get
         self.number = 0
         self._first_stamp: int | None = None
@@ -65,6 +79,7 @@ class _Reader:
 
     def read(self) -> BuildTrace:
         """Read all lines."""
+        lines: list[str] = []
         for lines in read_lines(self.path, self.state):
             rest = lines
             while rest:
@@ -73,7 +88,16 @@ class _Reader:
                 self.progress(self.state.read_bytes)
         self._flush_rows(self.number)
         self._settle()
+        self._move_on(lines)
         return self._finished()
+
+    def _move_on(self, lines: list[str]) -> None:
+        """To the time of the last of some lines: those that come in masses are not asked for theirs."""
+        for line in reversed(lines):
+            stamp = take_apart(line).stamp
+            if stamp is not None:
+                self._last_stamp = max(stamp, self._last_stamp or stamp)
+                return
 
     def _piece(self, lines: list[str]) -> int:
         """Read some lines; return how many, which is fewer than there are where another build begins.
@@ -90,7 +114,7 @@ class _Reader:
             line, action = lines[place], actions[place]
             tactics.next += place - end
             end = place + 1
-            if action is _SILENT:
+            if action is PASSED:
                 continue
             if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
                 if line.find(STAMP_INSIDE, PREFIX) < 0:
@@ -101,15 +125,7 @@ class _Reader:
                 continue
             if rows:
                 self._flush_rows(before + place)
-            if (
-                line[:STAMP] == self._stamp
-                and callable(action)
-                and not self._broken
-                and line.find(STAMP_INSIDE, PREFIX) < 0
-            ):
-                action(before + end, line[PREFIX:])
-            else:
-                self._structural(before + end, line, action)
+            self._line(before + end, line, action)
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
                 self.number = before + end
@@ -132,6 +148,18 @@ class _Reader:
             return [place for place, is_one in enumerate(is_timed) if not is_one], True
         return list(range(len(lines))), False
 
+    def _line(self, number: int, line: str, action: object) -> None:
+        """Read one line that is neither a tactic nor a row; `action` is who its route leads to."""
+        if (
+            line[:STAMP] == self._stamp
+            and callable(action)
+            and not self._broken
+            and line.find(STAMP_INSIDE, PREFIX) < 0
+        ):
+            action(number, line[PREFIX:])
+        else:
+            self._structural(number, line, action)
+
     def _structural(self, number: int, line: str, action: object) -> None:
         """A line that is none of the frequent ones, or that something may be wrong with."""
         self.number = number
@@ -141,7 +169,7 @@ class _Reader:
             if action is _ROW:
                 self.parser.tuner.myelin_note(number, line[PREFIX:])
                 return
-            if line[STAMP:PREFIX] in _VERBOSE:
+            if line[STAMP:PREFIX] in VERBOSE:
                 self.parser.other(number, line[PREFIX:])
                 return
         if not self._broken and (not line or line.startswith("&&&& ")):
@@ -152,9 +180,9 @@ class _Reader:
     def _routes(self) -> dict[str, object]:
         """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
         routes: dict[str, object] = {}
-        for said in _VERBOSE:
+        for said in VERBOSE:
             routes.update({said + key: handler for key, handler in self.parser.handlers.items()})
-            routes.update(dict.fromkeys((said + key for key in SILENT), _SILENT))
+            routes.update(dict.fromkeys((said + key for key in SILENT), PASSED))
             routes[f"{said}Tactic"] = _TACTIC
             routes[f"{said} (fore"] = _ROW
         return routes
@@ -261,6 +289,7 @@ class _Reader:
         decoded = [run.tensorrt_version for run in runs if run.tensorrt_version]
         trace = BuildTrace(
             path=self.path,
+            is_whole=self.is_whole,
             lines=self.number,
             runs=tuple(runs),
             tensorrt_version=parser.sections.version or (decoded[-1] if decoded else None),
