@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import trex_tui.artifacts.buildlog as buildlog
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS
+from trex_tui.artifacts.buildlog import shared
+from trex_tui.lint import logs
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -422,7 +423,8 @@ async def test_reading_blocks_nothing_and_ends_when_the_engine_is_left(tmp_path,
     write_log(tmp_path / "a")
     small_engine(tmp_path / "b")
     async with running(tmp_path) as session:
-        monkeypatch.setattr(buildlog, "read_build_log", reader)
+        monkeypatch.setattr(shared, "read_build_log", reader)
+        monkeypatch.setattr(logs, "trace_of", lambda *_: None)
         await session.press("enter")
         await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
         await session.press(TO_BUILD)

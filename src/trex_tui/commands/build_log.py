@@ -92,13 +92,13 @@ def run_metadata(options: argparse.Namespace) -> int:
     import json
     from pathlib import Path
 
-    from trex_tui.artifacts.buildlog import read_build_log
     from trex_tui.artifacts.buildlog.as_records import metadata_document
+    from trex_tui.artifacts.buildlog.outline import read_outline
     from trex_tui.commands.output import complain
     from trex_tui.errors import ArtifactError, TrexError
 
     path = Path(options.log)
-    trace = read_build_log(path)
+    trace = read_outline(path)
     document = metadata_document(trace)
     if not document:
         raise ArtifactError(path, "holds no section of options, no device and no performance summary")

@@ -88,7 +88,7 @@ class BuildingScreen(LintingScreen):
 
     @work(thread=True, group="build", exclusive=True)
     def _read_build(self, engine: Engine, path: Path) -> None:
-        from trex_tui.artifacts.buildlog import read_build_log
+        from trex_tui.artifacts.buildlog.shared import shared_log
         from trex_tui.reports.build_log import check
 
         worker = get_current_worker()
@@ -108,7 +108,7 @@ class BuildingScreen(LintingScreen):
                 self.post_message(BuildProgress(engine, read_bytes, size))
 
         try:
-            trace = read_build_log(path, progress)
+            trace = shared_log(path, progress)
             check(trace)
             facts = build_facts(trace, engine)
         except _CancelledError:

@@ -1,8 +1,8 @@
 """A log without its tactics: most of a verbose log is about tuning, and whoever opens an engine need not wait for that.
 
 Lines about tuning are told by 16 characters at a fixed place and passed over; everything else is read by the reader of whole
-logs, with the same result. That takes lines that look as trtexec and Python's logger write them. Where another program has put
-something before every line, or two streams were written into one, the log is read whole instead.
+logs, with the same result. That takes lines that look as trtexec and Python's logger write them. Where another program has
+put something before every line, or two streams were written into one, the log is read whole instead.
 """
 
 from __future__ import annotations
@@ -57,33 +57,39 @@ def read_outline(path: Path, progress: Callable[[int], None] | None = None) -> B
 
 
 class _PassedTuner(Tuner):
-    """Stands where a tuner stands, and counts."""
+    """Stands where a tuner stands, and counts. What should not come to it ends the reading."""
 
     def __init__(self) -> None:
         super().__init__()
         self.is_passed = False
+        for names, instead in (
+            (("cached",), self._count),
+            (("insufficient",), self._ignore),
+            (("heading", "formats", "runner"), self._ruled),
+            (("timed", "fastest", "chose", "no_valid_tactic", "set_name"), self._refuse),
+            (("myelin_rows", "myelin_note"), self._refuse),
+        ):
+            for name in names:
+                setattr(self, name, instead)
 
     @property
     def has_begun(self) -> bool:
         return self.is_passed
 
-    def cached(self, line: int, message: str) -> None:
+    def _count(self, _line: int, message: str) -> None:
         self.cached_results += parts_of_cached(message) is not None
 
-    def insufficient(self, line: int, message: str) -> None:
+    def _ignore(self, _line: int, _message: str) -> None:
         """A warning, counted with the others."""
-
-    def _not_passed(self, *_: object) -> None:
-        """A line about tuning does not look as such lines do."""
-        raise _IrregularError
 
     def _ruled(self, _line: int, message: str) -> None:
         """A message that begins with a rule; some of the parser's do."""
         if any(words in message for words in _HEADINGS):
             raise _IrregularError
 
-    heading = formats = runner = _ruled
-    timed = myelin_rows = myelin_note = fastest = chose = no_valid_tactic = set_name = _not_passed
+    def _refuse(self, *_: object) -> None:
+        """A line about tuning that does not look as such lines do."""
+        raise _IrregularError
 
 
 class _OutlineReader(Reader):

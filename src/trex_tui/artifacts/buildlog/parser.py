@@ -109,6 +109,8 @@ class MessageParser:
     def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
         """Count a warning or an error; True if nobody else need read it."""
         self.messages.add(line, severity, message, is_trtexec=is_trtexec)
+        if is_trtexec and "utomatically " in message:
+            self.sections.chose_shape(message)
         if "DLA" in message:
             self.resources.about_dla(line, message)
         if "insufficient" in message or "requested size" in message:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
@@ -78,9 +78,13 @@ class Reader:
         self._broken_line = 0
 
     def read(self) -> BuildTrace:
-        """Read all lines."""
+        """Read all lines of the file."""
+        return self.read_pieces(read_lines(self.path, self.state))
+
+    def read_pieces(self, pieces: Iterable[list[str]]) -> BuildTrace:
+        """Read these lines, whatever file they are of."""
         lines: list[str] = []
-        for lines in read_lines(self.path, self.state):
+        for lines in pieces:
             rest = lines
             while rest:
                 rest = rest[self._piece(rest) :]
@@ -316,6 +320,7 @@ class Reader:
             performance=results.performance,
             trace=results.trace,
             profile=results.profile,
+            chosen_shapes=tuple(parser.sections.chosen_shapes),
             network_inputs=tuple(parser.sections.inputs),
             network_outputs=tuple(parser.sections.outputs),
             bindings=tuple(results.bindings),
