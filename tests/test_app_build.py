@@ -140,8 +140,15 @@ async def test_passes_expand(tmp_path):
         await session.press("E", "j", "C")
         assert len(names(found)) == 3
         assert found.tables.passes.cursor_row == 1
-        await session.press("s", "r", "S")
-        assert session.app.screen is session.screen, "passes have one order"
+        await session.press("E", "s")
+        assert isinstance(session.app.screen, ChooseScreen)
+        await session.press("g", "j", "enter")
+        fused = " └╴fused /stem/conv/Conv with /stem/relu/Relu"
+        assert names(found) == ["Original", "reformat layers", "▾ vertical fusions", fused]
+        await session.press("S")
+        assert names(found) == ["▾ vertical fusions", fused, "reformat layers", "Original"]
+        found.table.sort_by(None)
+        assert names(found) == ["Original", "▾ vertical fusions", fused, "reformat layers"]
 
 
 async def test_messages_and_memory(tmp_path):

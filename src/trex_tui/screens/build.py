@@ -16,6 +16,7 @@ from trex_tui.analysis.build_layers import BuildFacts, TacticRow, TunedLayer, ta
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.reports.build_nodes import nothing_words
+from trex_tui.reports.listing import ListingOffer
 from trex_tui.screens.building import BuildAsked, log_of_build
 from trex_tui.screens.choose import ChooseScreen, choose_sort
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
@@ -30,6 +31,7 @@ from trex_tui.widgets.build_views import (
     fill_tables,
     fill_tactics,
     is_empty,
+    listings_of,
     make_tables,
     memory_text,
     summary_of,
@@ -197,6 +199,13 @@ class BuildPane(EnginePane):
         self.remove_class("-only-words")
         return self.table
 
+    @property
+    def shown_listings(self) -> dict[str, ListingOffer]:
+        """The rows of the table on screen; of a layer's tactics also those of all layers."""
+        if self.facts is None or self.is_nothing:
+            return {}
+        return listings_of(self.tables, self.facts, self.view, self.tuned)
+
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
@@ -288,7 +297,7 @@ class BuildPane(EnginePane):
             return False
         is_outline = self.tuned is None and self.view in OUTLINES
         if action in ("choose_sort", "reverse"):
-            return not self.is_nothing and not is_outline
+            return not self.is_nothing
         if action == "leave_tactics":
             return self.tuned is not None
         if action in ("go_out", "expand_all", "collapse_all"):

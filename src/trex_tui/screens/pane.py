@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.build_layers import BuildFacts
     from trex_tui.lint.result import LintResult
     from trex_tui.reports.diff.choice import Shown
+    from trex_tui.reports.listing import ListingOffer
 
 
 @dataclass
@@ -102,6 +103,11 @@ class EnginePane(Container):
     def shown_comparison(self) -> Shown | None:
         """The comparison that an export is of; None where it is of layers."""
         return None
+
+    @property
+    def shown_listings(self) -> dict[str, ListingOffer]:
+        """What an export may be of beside layers: in words; empty where it is of layers only."""
+        return {}
 
     @property
     def copied(self) -> tuple[Engine, list[Layer]] | None:
