@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import compress
+from operator import itemgetter
 from pathlib import Path
 
 from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
@@ -27,6 +28,7 @@ _TACTIC, _ROW, PASSED = object(), object(), object()
 _ROW_NUMBER = PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
 _LONGEST_FOREIGN = 200
+_key = itemgetter(slice(STAMP, _KEY_END))
 _MANY_ROWS = 1024
 
 
@@ -107,27 +109,30 @@ class Reader:
         """Read some lines; return how many, which is fewer than there are where another build begins.
 
         What is frequent is told by 16 characters at a fixed place. All tactics are taken first, by the column; then the other
-        lines are looked at one by one.
+        lines are looked at one by one, but for rows of Myelin's tables.
         """
         tuner = self.parser.tuner
-        tactics, rows, before = tuner.tactics, self._rows, self.number
-        actions: list[object] = list(map(self._route, [line[STAMP:_KEY_END] for line in lines]))
+        tactics, before = tuner.tactics, self.number
+        actions: list[object] = list(map(self._route, map(_key, lines)))
         others, is_taken = self._taken(lines, actions)
         end = 0  # of what is read, within `lines`
         for place in others:
+            if place < end:
+                continue  # a row
             line, action = lines[place], actions[place]
             tactics.next += place - end
             end = place + 1
             if action is PASSED:
                 continue
-            if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
-                if line.find(STAMP_INSIDE, PREFIX) < 0:
-                    rows.append(line[PREFIX:])
+            if action is _ROW:
+                end = self._rows_end(lines, actions, place)
+                if end > place:
                     continue
+                end = place + 1
             elif action is _TACTIC and not is_taken and TIME in line and line.find(STAMP_INSIDE, PREFIX) < 0:
                 tuner.timed(before + end, line[PREFIX:])
                 continue
-            if rows:
+            if self._rows:
                 self._flush_rows(before + place)
             self._line(before + end, line, action)
             if self.parser.tuner is not tuner:
@@ -136,9 +141,21 @@ class Reader:
                 return end
         tactics.next += len(lines) - end
         self.number = before + len(lines)
-        if len(rows) > _MANY_ROWS:
+        if len(self._rows) > _MANY_ROWS:
             self._flush_rows(self.number)
         return len(lines)
+
+    def _rows_end(self, lines: list[str], actions: list[object], start: int) -> int:
+        """Take rows of a table from `start` on; return where they end."""
+        end = start
+        for line, action in zip(lines[start:], actions[start:], strict=True):
+            if action is not _ROW or line[_ROW_NUMBER : _ROW_NUMBER + 1] not in _ROW_BEGINS:
+                break
+            if line.find(STAMP_INSIDE, PREFIX) >= 0:
+                break
+            end += 1
+        self._rows += [line[PREFIX:] for line in lines[start:end]]
+        return end
 
     def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
         """Take the tactics among some lines; return the places of all others, and whether it could be done."""
@@ -154,28 +171,19 @@ class Reader:
 
     def _line(self, number: int, line: str, action: object) -> None:
         """Read one line that is neither a tactic nor a row; `action` is who its route leads to."""
-        if (
-            line[:STAMP] == self._stamp
-            and callable(action)
-            and not self._broken
-            and line.find(STAMP_INSIDE, PREFIX) < 0
-        ):
-            action(number, line[PREFIX:])
-        else:
-            self._structural(number, line, action)
-
-    def _structural(self, number: int, line: str, action: object) -> None:
-        """A line that is none of the frequent ones, or that something may be wrong with."""
-        self.number = number
-        if self._broken and number > self._broken_line + 1:
-            self._settle()
         if line[:STAMP] == self._stamp and not self._broken and line.find(STAMP_INSIDE, PREFIX) < 0:
+            if callable(action):
+                action(number, line[PREFIX:])
+                return
             if action is _ROW:
                 self.parser.tuner.myelin_note(number, line[PREFIX:])
                 return
             if line[STAMP:PREFIX] in VERBOSE:
                 self.parser.other(number, line[PREFIX:])
                 return
+        self.number = number
+        if self._broken and number > self._broken_line + 1:
+            self._settle()
         if not self._broken and (not line or line.startswith("&&&& ")):
             self._bare(line)
         else:
