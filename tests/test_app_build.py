@@ -12,6 +12,7 @@ from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS
 from trex_tui.artifacts.buildlog import shared
 from trex_tui.lint import logs
+from trex_tui.screens import building
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -441,6 +442,37 @@ async def test_reading_blocks_nothing_and_ends_when_the_engine_is_left(tmp_path,
         await session.press("q")
         await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
         await session.until(reader.stopped.is_set, "the end of reading")
+
+
+async def test_of_a_long_log_all_but_tactics_comes_first(tmp_path, monkeypatch):
+    go_on = threading.Event()
+    whole = shared.read_build_log
+
+    def slowly(path: Path, progress: Callable[[int], None]) -> object:
+        progress(99)
+        while not go_on.wait(0.001):
+            progress(1234)
+        return whole(path, progress)
+
+    monkeypatch.setattr(building, "LONG_BYTES", 0)
+    monkeypatch.setattr(shared, "read_build_log", slowly)
+    monkeypatch.setattr(logs, "trace_of", lambda *_: None)
+    shared.forget_logs()
+    async with running(built(tmp_path), tab="build") as session:
+        await session.until(lambda: "Reading tactics … 1.21 KiB of " in session.text)
+        found = pane(session)
+        assert "· 1/6 Phases · build 2.500 s" in session.text
+        assert names(found) == ["formats and tactics selection", "engine build"]
+        await session.press("t", "t")
+        await session.until(lambda: "Reading the tactics … 1.21 KiB" in session.text)
+        assert "not known yet" in session.text
+        assert found.is_nothing
+        go_on.set()
+        await read(session)
+        await session.until(lambda: not found.is_nothing)
+        assert found.view is View.LAYERS
+        assert session.app.focused is found.tables.layers
+        assert "reading" not in session.text.lower()
 
 
 async def test_a_log_is_read_when_it_is_first_looked_at(tmp_path):

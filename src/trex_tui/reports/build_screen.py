@@ -204,9 +204,10 @@ def _strategy_lines(facts: BuildFacts, one: BackendStrategy) -> Iterator[Line]:
     yield Line(one.verdict.value, label="verdict")
     if one.estimate is not None:
         yield Line(f"{one.estimate:g} (the log states no unit: for comparing alone)", label="estimate")
-    tuned = [row for row in facts.tuned if row.tuning.strategy == one.number]
-    tactics = format_count(sum(row.tactics for row in tuned))
-    yield Line(f"{plural(len(tuned), 'layer')}, {tactics} tactics", label="tuned")
+    if facts.trace.is_whole:
+        tuned = [row for row in facts.tuned if row.tuning.strategy == one.number]
+        tactics = format_count(sum(row.tactics for row in tuned))
+        yield Line(f"{plural(len(tuned), 'layer')}, {tactics} tactics", label="tuned")
     yield line_of(one.line)
 
 

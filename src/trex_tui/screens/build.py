@@ -110,6 +110,11 @@ class BuildPane(EnginePane):
         if had_keyboard and self.display:
             self.screen.set_focus(self.main_part)
 
+    def show_build_outline(self, facts: BuildFacts) -> None:
+        """Show what needs no tactics."""
+        if self.facts is None:
+            self.show_build(facts)
+
     def show_build_progress(self, read_bytes: int, size: int | None) -> None:
         """Say how far the log has been read."""
         of = f" of {format_bytes(size)}" if size else ""
@@ -118,8 +123,8 @@ class BuildPane(EnginePane):
 
     def show_build_problem(self, problem: str) -> None:
         """Say why there is nothing to show."""
-        self.problem = problem
-        self._tell()
+        self.problem, self.facts = problem, None
+        self._arrange()
 
     # What is on screen
 
@@ -156,7 +161,8 @@ class BuildPane(EnginePane):
         """The summary of the view, made once: it looks at all of the log."""
         if self.view not in self._summaries:
             self._summaries[self.view] = summary_of(facts, self.view)
-        return self._summaries[self.view]
+        reading = "" if facts.trace.is_whole else f"Reading tactics …{self._progress} · "
+        return reading + self._summaries[self.view]
 
     def _waiting_words(self) -> tuple[str, ...]:
         path = log_of_build(self.engine)
@@ -174,7 +180,9 @@ class BuildPane(EnginePane):
             row = self.tables.tactics.cursor_item
             return tactic_words(self.engine, self.facts, self.tuned, self._rows, row, width)
         if self.is_nothing:
-            nothing = sentence_line(nothing_words(self.facts.trace, self.view.value))
+            trace = self.facts.trace
+            reading = "" if trace.is_whole else f"Reading the tactics …{self._progress}"
+            nothing = sentence_line(reading or nothing_words(trace, self.view.value))
             return [nothing, *words_of(self.engine, self.facts, self.view, None)]
         return words_of(self.engine, self.facts, self.view, self._cursor_thing)
 

@@ -61,6 +61,9 @@ class EnginePane(Container):
     def show_build(self, facts: BuildFacts) -> None:
         """Show what the log of the build tells, as far as this screen has something to show of it."""
 
+    def show_build_outline(self, facts: BuildFacts) -> None:
+        """Show what it tells beside tactics, which are still being read; `show_build` follows."""
+
     def show_build_progress(self, read_bytes: int, size: int | None) -> None:
         """Show how much of that log, packed as it is, has been read."""
 
