@@ -1,10 +1,10 @@
 """How fast a long verbose build log is read, and how much memory it takes.
 
 The log is made of the blocks of real ones in which TensorRT 8.4, 8.6 and 10.16 time tactics, repeated up to the size that is
-asked for: `python benchmarks/build_log.py 300` for 300 MB. It is read four ways: its sections alone (what opening a set of files
-takes), all but the tactics (the outline), the whole, and the whole with every tactic looked at, as an object. Floors are
-measured beside it: a loop that only iterates the lines of the file opened as text, one that decodes line by line, and one that
-only iterates the lines that the reader itself makes (packed and UTF-16 files, lines without end).
+asked for: `python benchmarks/build_log.py 300` for 300 MB. It is read four ways: its sections alone (what opening a set of
+files takes), all but the tactics (the outline), the whole, and the whole with every tactic looked at, as an object. Floors
+are measured beside it: a loop that only iterates the lines of the file opened as text, one that decodes line by line, and one
+that only iterates the lines that the reader itself makes (packed and UTF-16 files, lines without end).
 """
 
 from __future__ import annotations
