@@ -109,53 +109,46 @@ class Reader:
         """Read some lines; return how many, which is fewer than there are where another build begins.
 
         What is frequent is told by 16 characters at a fixed place. All tactics are taken first, by the column; then the other
-        lines are looked at one by one, but for rows of Myelin's tables.
+        lines are looked at one by one.
         """
         tuner = self.parser.tuner
-        tactics, before = tuner.tactics, self.number
+        tactics, rows, before = tuner.tactics, self._rows, self.number
         actions: list[object] = list(map(self._route, map(_key, lines)))
         others, is_taken = self._taken(lines, actions)
         end = 0  # of what is read, within `lines`
         for place in others:
-            if place < end:
-                continue  # a row
             line, action = lines[place], actions[place]
             tactics.next += place - end
             end = place + 1
             if action is PASSED:
                 continue
-            if action is _ROW:
-                end = self._rows_end(lines, actions, place)
-                if end > place:
+            if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
+                if line.find(STAMP_INSIDE, PREFIX) < 0:
+                    rows.append(line[PREFIX:])
                     continue
-                end = place + 1
             elif action is _TACTIC and not is_taken and TIME in line and line.find(STAMP_INSIDE, PREFIX) < 0:
                 tuner.timed(before + end, line[PREFIX:])
                 continue
-            if self._rows:
+            if rows:
                 self._flush_rows(before + place)
-            self._line(before + end, line, action)
+            if (
+                callable(action)
+                and line[:STAMP] == self._stamp
+                and not self._broken
+                and line.find(STAMP_INSIDE, PREFIX) < 0
+            ):
+                action(before + end, line[PREFIX:])
+            else:
+                self._line(before + end, line, action)
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
                 self.number = before + end
                 return end
         tactics.next += len(lines) - end
         self.number = before + len(lines)
-        if len(self._rows) > _MANY_ROWS:
+        if len(rows) > _MANY_ROWS:
             self._flush_rows(self.number)
         return len(lines)
-
-    def _rows_end(self, lines: list[str], actions: list[object], start: int) -> int:
-        """Take rows of a table from `start` on; return where they end."""
-        end = start
-        for line, action in zip(lines[start:], actions[start:], strict=True):
-            if action is not _ROW or line[_ROW_NUMBER : _ROW_NUMBER + 1] not in _ROW_BEGINS:
-                break
-            if line.find(STAMP_INSIDE, PREFIX) >= 0:
-                break
-            end += 1
-        self._rows += [line[PREFIX:] for line in lines[start:end]]
-        return end
 
     def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
         """Take the tactics among some lines; return the places of all others, and whether it could be done."""
