@@ -19,7 +19,7 @@ def cache_words(trace: BuildTrace) -> str:
     parts = [cache.mode or ""]
     if cache.unreadable:
         parts.append(f"{cache.unreadable} could not be read")
-    if cache.file:
+    if cache.file and cache.file != cache.unreadable:
         parts.append(cache.file)
     if cache.loaded_bytes is not None:
         parts.append(f"{format_bytes(cache.loaded_bytes)} loaded")
