@@ -1,9 +1,10 @@
 """How fast a long verbose build log is read, and how much memory it takes.
 
 The log is made of the blocks of real ones in which TensorRT 8.4, 8.6 and 10.16 time tactics, repeated up to the size that is
-asked for: `python benchmarks/build_log.py 300` for 300 MB. Three floors are measured beside it: a loop that only iterates the
-lines of the file opened as text, one that decodes line by line, and one that only iterates the lines that the reader
-itself makes (packed and UTF-16 files, lines without end).
+asked for: `python benchmarks/build_log.py 300` for 300 MB. It is read four ways: its sections alone (what opening a set of
+files takes), all but the tactics (the outline), the whole, and the whole with every tactic looked at, as an object. Floors
+are measured beside it: a loop that only iterates the lines of the file opened as text, one that decodes line by line, and one
+that only iterates the lines that the reader itself makes (packed and UTF-16 files, lines without end).
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from trex_tui.artifacts.buildlog import read_build_log
 from trex_tui.artifacts.buildlog.lines import ReadState, read_lines
+from trex_tui.artifacts.buildlog.outline import read_outline
+from trex_tui.artifacts.buildlog.parts import read_sections
 
 LOGS = Path(__file__).resolve().parent.parent.parent / "shared" / "artifacts" / "logs"
 NAMES = (
@@ -77,12 +81,31 @@ def iterate_pieces(path: Path) -> None:
             pass
 
 
-def peak_mib(path: Path) -> tuple[float, int]:
-    """Peak memory of a process that reads the log and keeps the result, and how many tactics that holds."""
+def read_everything(path: Path) -> None:
+    """Read the whole, and make an object of every tactic and every row of Myelin's."""
+    trace = read_build_log(path)
+    combinations = [each for one in trace.tunings for each in one.combinations]
+    for one in (*combinations, *(cost.combination for cost in trace.reformat_costs)):
+        for trial in one.runners:
+            for _ in trial.tactics:
+                pass
+            for table in trial.myelin:
+                for _ in table.tactics:
+                    pass
+
+
+def peak_mib(path: Path, reader: str) -> tuple[float, int]:
+    """Peak memory (Linux tells it) of a process that reads the log and keeps the result, and how many tactics that holds.
+
+    Args:
+        reader: Module and function that reads.
+    """
+    module, function = reader.rsplit(".", 1)
     code = (
-        "import resource, sys\nfrom pathlib import Path\nfrom trex_tui.artifacts.buildlog import read_build_log\n"
-        "trace = read_build_log(Path(sys.argv[1]))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, sum(t.tactic_count for t in trace.tunings))"
+        f"import sys\nfrom pathlib import Path\nfrom {module} import {function}\n"
+        f"trace = {function}(Path(sys.argv[1]))\n"
+        "status = Path('/proc/self/status').read_text()\n"  # what getrusage tells begins with the parent's
+        "print(int(status.split('VmHWM:')[1].split()[0]) / 1024, sum(t.tactic_count for t in trace.tunings))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)
     peak, count = done.stdout.split()
@@ -103,14 +126,23 @@ def measure_build_log(megabytes: int = 30) -> None:
             "decoded": seconds_of(lambda: iterate_decoded(path)),
             "pieces": seconds_of(lambda: iterate_pieces(path)),
         }
-        ours = seconds_of(lambda: read_build_log(path), repeats=2)
-        peak, tactics = peak_mib(path)
-        print(
-            f"build log of {size:.0f} MB, {blocks} x {len(NAMES)} real blocks: {ours:.2f} s, {size / ours:.0f} MB/s"
-        )
+        print(f"build log of {size:.0f} MB, {blocks} x {len(NAMES)} real blocks")
         for name, floor in floors.items():
-            print(f"  floor, {name:8}: {floor:.2f} s; the reader takes {ours / floor:.1f} times as long")
-        print(f"  peak memory {peak:.0f} MiB for {tactics} tactics kept")
+            print(f"  floor, {name:8}: {floor:6.2f} s")
+        ways: dict[str, Callable[[Path], object]] = {
+            "sections": read_sections,
+            "all but tactics": read_outline,
+            "whole": read_build_log,
+            "whole, looked at": read_everything,
+        }
+        for name, way in ways.items():
+            ours = seconds_of(partial(way, path), repeats=2)
+            print(
+                f"  {name:16}: {ours:6.2f} s, {size / ours:5.0f} MB/s, {ours / floors['text']:5.1f} x the text loop"
+            )
+        for name, reader in (("all but tactics", read_outline), ("whole", read_build_log)):
+            peak, tactics = peak_mib(path, f"{reader.__module__}.{reader.__name__}")
+            print(f"  {name:16}: peak memory {peak:.0f} MiB, {tactics} tactics of layers kept")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import trex_tui.artifacts.buildlog as buildlog
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS
+from trex_tui.artifacts.buildlog import shared
+from trex_tui.lint import logs
+from trex_tui.screens import building
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -139,8 +141,15 @@ async def test_passes_expand(tmp_path):
         await session.press("E", "j", "C")
         assert len(names(found)) == 3
         assert found.tables.passes.cursor_row == 1
-        await session.press("s", "r", "S")
-        assert session.app.screen is session.screen, "passes have one order"
+        await session.press("E", "s")
+        assert isinstance(session.app.screen, ChooseScreen)
+        await session.press("g", "j", "enter")
+        fused = " └╴fused /stem/conv/Conv with /stem/relu/Relu"
+        assert names(found) == ["Original", "reformat layers", "▾ vertical fusions", fused]
+        await session.press("S")
+        assert names(found) == ["▾ vertical fusions", fused, "reformat layers", "Original"]
+        found.table.sort_by(None)
+        assert names(found) == ["Original", "▾ vertical fusions", fused, "reformat layers"]
 
 
 async def test_messages_and_memory(tmp_path):
@@ -422,7 +431,8 @@ async def test_reading_blocks_nothing_and_ends_when_the_engine_is_left(tmp_path,
     write_log(tmp_path / "a")
     small_engine(tmp_path / "b")
     async with running(tmp_path) as session:
-        monkeypatch.setattr(buildlog, "read_build_log", reader)
+        monkeypatch.setattr(shared, "read_build_log", reader)
+        monkeypatch.setattr(logs, "trace_of", lambda *_: None)
         await session.press("enter")
         await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
         await session.press(TO_BUILD)
@@ -432,6 +442,36 @@ async def test_reading_blocks_nothing_and_ends_when_the_engine_is_left(tmp_path,
         await session.press("q")
         await session.until(lambda: isinstance(session.app.screen, EnginesScreen))
         await session.until(reader.stopped.is_set, "the end of reading")
+
+
+async def test_of_a_long_log_all_but_tactics_comes_first(tmp_path, monkeypatch):
+    go_on = threading.Event()
+    whole = shared.read_build_log
+
+    def slowly(path: Path, progress: Callable[[int], None]) -> object:
+        progress(99)
+        while not go_on.wait(0.001):
+            progress(1234)
+        return whole(path, progress)
+
+    monkeypatch.setattr(building, "LONG_BYTES", 0)
+    monkeypatch.setattr(shared, "read_build_log", slowly)
+    monkeypatch.setattr(logs, "trace_of", lambda *_: None)
+    shared.forget_logs()
+    async with running(built(tmp_path), tab="build") as session:
+        await session.until(lambda: "Reading tactics … 1.21 KiB of " in session.text)
+        found = pane(session)
+        assert "· 1/6 Phases · build 2.500 s" in session.text
+        assert names(found) == ["formats and tactics selection", "engine build"]
+        await session.press("t", "t")
+        await session.until(lambda: "Reading the tactics … 1.21 KiB" in session.text)
+        assert found.is_nothing
+        go_on.set()
+        await read(session)
+        await session.until(lambda: not found.is_nothing)
+        assert found.view is View.LAYERS
+        assert session.app.focused is found.tables.layers
+        assert "reading" not in session.text.lower()
 
 
 async def test_a_log_is_read_when_it_is_first_looked_at(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.artifacts.log_options import LogHead, parse_log_head, read_log_head
+from trex_tui.artifacts.buildlog import parts
+from trex_tui.artifacts.log_options import LogHead, read_log_head
 
 TEXT = """\
 &&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --memPoolSize=workspace:1024MiB
@@ -26,8 +27,10 @@ TEXT = """\
 """
 
 
-def test_head_by_hand() -> None:
-    head = parse_log_head(TEXT)
+def test_head_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "net.build.log"
+    path.write_text(TEXT)
+    head = read_log_head(path)
     assert head.arguments == ("trtexec", "--onnx=a.onnx", "--memPoolSize=workspace:1024MiB")
     build = head.sections["Build Options"]
     assert build["Memory Pools"] == "workspace: 0.000976562 MiB, dlaSRAM: default"
@@ -37,9 +40,10 @@ def test_head_by_hand() -> None:
 
 
 def test_packed_absent_and_foreign_files(tmp_path: Path) -> None:
-    packed = tmp_path / "net.build.log"
+    plain, packed = tmp_path / "plain.log", tmp_path / "net.build.log"
+    plain.write_text(TEXT)
     packed.write_bytes(gzip.compress(TEXT.encode()))
-    assert read_log_head(packed) == parse_log_head(TEXT)
+    assert read_log_head(packed) == read_log_head(plain)
     cut = tmp_path / "cut.log"
     cut.write_bytes(gzip.compress(TEXT.encode())[:40])
     assert read_log_head(cut) == LogHead()
@@ -47,9 +51,14 @@ def test_packed_absent_and_foreign_files(tmp_path: Path) -> None:
     assert read_log_head(tmp_path) == LogHead()
 
 
-@given(st.text())
-def test_any_text_has_a_head(text: str) -> None:
-    parse_log_head(text)
+def test_only_the_first_run_and_only_the_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "both.log"
+    path.write_text(TEXT + TEXT.replace("workspace: 0.000976562 MiB", "workspace: 7 MiB"))
+    assert read_log_head(path).sections["Build Options"]["Memory Pools"].startswith("workspace: 0.0009")
+    monkeypatch.setattr(parts, "HEAD_CHARACTERS", 1)
+    filler = "[07/07/2026-02:11:40] [V] [TRT] Registered plugin creator: x\n" * 1000
+    path.write_text(filler + TEXT)
+    assert read_log_head(path) == LogHead()
 
 
 @given(st.binary(max_size=200))

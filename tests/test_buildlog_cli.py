@@ -66,7 +66,7 @@ def test_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "reformat_costs": 0,
         "reformat_tactics": 0,
     }
-    assert document["tunings"] is None
+    assert [one["name"] for one in document["tunings"]] == ["conv + relu"]
     assert document["layers"][0]["chosen"]["time_ms"] == 0.25
     assert main(["build-log", str(log), "--json", "--layer", "conv + relu"]) == 0
     (tuning,) = strict_json(capsys.readouterr().out)["tunings"]

@@ -14,6 +14,7 @@ from trex_tui.engine.engine import load_engine
 from trex_tui.lint.model import Severity
 
 LAYERS = [convolution("conv", image("x"), image("y"))]
+STAMP = "[11/21/2026-10:00:00]"
 STATED = {"Precision": "FP32+FP16", "BuilderOptimizationLevel": "3", "MaxTactics": "-1"}
 
 
@@ -24,7 +25,7 @@ def built(options: dict[str, Any], layers: list[dict[str, Any]] | None = None, *
 def logged(tmp_path: Path, arguments: str, options: str = "", *, version: str | None = None) -> Any:
     log = tmp_path / "net.build.log"
     banner = f"&&&& RUNNING TensorRT.trtexec [TensorRT v101601] # trtexec {arguments}\n"
-    section = f"[I] === Build Options ===\n{options}" if options else ""
+    section = f"{STAMP} [I] === Build Options ===\n{options}" if options else ""
     log.write_text(banner + section, encoding="utf-8")
     return engine_of(LAYERS, ["x", "y"], files={ArtifactKind.BUILD_LOG: log}, version=version)
 
@@ -40,7 +41,7 @@ def test_skipped_tactics_need_the_log(tmp_path: Path) -> None:
     ids=["bytes", "small", "2^30 MiB"],
 )
 def test_odd_workspace(tmp_path: Path, size: str, severity: Severity | None) -> None:
-    pools = f"[I] Memory Pools: workspace: {size} MiB, dlaSRAM: default\n"
+    pools = f"{STAMP} [I] Memory Pools: workspace: {size} MiB, dlaSRAM: default\n"
     found = only("BUILD002", logged(tmp_path, "--memPoolSize=workspace:1024MiB", pools))
     assert found.severity is severity
     assert "workspace:1024MiB" in found.message
@@ -48,9 +49,11 @@ def test_odd_workspace(tmp_path: Path, size: str, severity: Severity | None) -> 
 
 def test_the_value_that_was_understood_decides(tmp_path: Path) -> None:
     """TensorRT up to 9.3 ignores the suffix: the same argument is fine there."""
-    pools = "[I] Memory Pools: workspace: 1024 MiB, dlaSRAM: default\n"
+    pools = f"{STAMP} [I] Memory Pools: workspace: 1024 MiB, dlaSRAM: default\n"
     silent("BUILD002", logged(tmp_path, "--memPoolSize=workspace:1024MiB", pools, version="8.6.0"))
-    silent("BUILD002", logged(tmp_path, "", "[I] Memory Pools: workspace: default, dlaSRAM: default\n"))
+    silent(
+        "BUILD002", logged(tmp_path, "", f"{STAMP} [I] Memory Pools: workspace: default, dlaSRAM: default\n")
+    )
 
 
 def test_argument_alone(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from helpers import ARTIFACTS
 from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
-from trex_tui.artifacts import buildlog
+from trex_tui.artifacts.buildlog import shared
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.lint.model import Severity
@@ -95,7 +95,7 @@ def test_without_a_log_of_the_build_nothing_is_clean(tmp_path: Path, rule: str) 
 
 def test_the_log_is_read_once_and_only_when_asked(tmp_path: Path) -> None:
     engine = logged(tmp_path, verbose(*tuned("conv", *tried("conv", FLOAT, 1.0, 1.001))))
-    with mock.patch.object(buildlog, "read_build_log", wraps=buildlog.read_build_log) as reading:
+    with mock.patch.object(shared, "read_build_log", wraps=shared.read_build_log) as reading:
         run(engine_of([single()], ["x", "y"]))
         assert reading.call_count == 0
         found = run(engine)

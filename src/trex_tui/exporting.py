@@ -10,6 +10,7 @@ from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.export import ExportScreen, ExportTarget
 from trex_tui.screens.services import EngineServices
 from trex_tui.services.export import (
@@ -18,13 +19,20 @@ from trex_tui.services.export import (
     default_directory,
     file_stem,
     layers_as,
+    listing_as,
     write_export,
 )
-from trex_tui.text import plural, printable
+from trex_tui.text import plural, printable, shorten_middle
 
 if TYPE_CHECKING:
     from trex_tui.app import TrexApp
     from trex_tui.reports.diff.choice import Shown
+    from trex_tui.reports.listing import ListingOffer
+
+
+_LAYERS = "the engine's layers"
+_OF_LISTINGS = (ExportFormat.CSV, ExportFormat.JSON, ExportFormat.MARKDOWN, ExportFormat.SVG)
+_MOST_NAME = 60
 
 
 class Exporter:
@@ -33,12 +41,29 @@ class Exporter:
     def __init__(self, app: TrexApp) -> None:
         self._app = app
         self._screen = app.screen
+        self._listings = self._screen.pane.shown_listings if isinstance(self._screen, EngineServices) else {}
+        self._listing: ListingOffer | None = None
+        self._words = ""
+        self._is_chosen = False
 
     def ask(self, text: str = "", remark: str = "") -> None:
-        """Ask where to and in which format; `text` and `remark` when that has failed before."""
+        """Ask of what, where there is a choice; where to and how. `text` and `remark` are for when that has failed."""
+        if self._listings and not self._is_chosen:
+            options = {words: words for words in self._listings} | {
+                _LAYERS: f"{_LAYERS}: {self._layers_in_words()}"
+            }
+            self._app.push_screen(ChooseScreen("Export", options), self._chosen)
+            return
         forms = self._forms()
         text = text or self._default_path(next(iter(forms)))
         self._app.push_screen(ExportScreen(self._what(), forms, text, remark), self._export)
+
+    def _chosen(self, words: str | None) -> None:
+        if words is not None:
+            self._is_chosen = True
+            self._listing = self._listings.get(words)
+            self._words = words
+            self.ask()
 
     @property
     def _comparison(self) -> Shown | None:
@@ -50,6 +75,8 @@ class Exporter:
             return {ExportFormat.SVG: ExportFormat.SVG.in_words}
         if self._comparison is not None:
             return {form: form.of_comparison for form in ExportFormat}
+        if self._listing is not None:
+            return {form: form.of_listing for form in _OF_LISTINGS}
         absent = [ExportFormat.HTML, *([ExportFormat.TEXT] if self._screen.pane.shown_text is None else [])]
         return {form: form.in_words for form in ExportFormat if form not in absent}
 
@@ -58,6 +85,13 @@ class Exporter:
             return "the screen"
         if self._comparison is not None:
             return f"the comparison, {plural(len(self._comparison.blocks), 'block')}"
+        if self._listing is not None:
+            return shorten_middle(printable(self._words), _MOST_NAME)
+        return self._layers_in_words()
+
+    def _layers_in_words(self) -> str:
+        if not isinstance(self._screen, EngineServices):
+            return ""
         layers, _ = self._screen.exported(ExportFormat.CSV)
         marked = "marked " if self._screen.pane.marked_layers else ""
         return plural(len(layers), f"{marked}layer")
@@ -70,6 +104,8 @@ class Exporter:
         engines = (engine,) if shown is None else shown.comparison.engines
         directory = default_directory(path.parent for one in engines for path in one.source.files.values())
         what = "layers" if shown is None else "compared"
+        if self._listing is not None:
+            what = f"build-{self._listing.key}"
         return str(directory / f"{file_stem(engine.name)}.{what}.{form.value}")
 
     def _export(self, target: ExportTarget | None) -> None:
@@ -82,6 +118,11 @@ class Exporter:
         if self._comparison is not None:
             work = partial(self._write_comparison, target, self._comparison)
             self._app.run_worker(work, thread=True, group="export")
+            return
+        if self._listing is not None:
+            self._app.run_worker(
+                partial(self._write_listing, target, self._listing), thread=True, group="export"
+            )
             return
         if target.form is ExportFormat.TEXT:
             self._write(target, self._screen.pane.shown_text or "", "the chart")
@@ -98,6 +139,13 @@ class Exporter:
         """In a thread, as below."""
         text = comparison_as(target.form, shown)
         self._app.call_from_thread(self._write, target, text, plural(len(shown.blocks), "block"))
+
+    def _write_listing(self, target: ExportTarget, offer: ListingOffer) -> None:
+        """In a thread, as below."""
+        listing = offer.make()
+        text = listing_as(target.form, listing)
+        words = f"{plural(len(listing.rows), 'row')}, {plural(len(listing.columns), 'column')}"
+        self._app.call_from_thread(self._write, target, text, words)
 
     def _write_layers(
         self, target: ExportTarget, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]

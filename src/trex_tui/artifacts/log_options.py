@@ -2,36 +2,20 @@
 
 trtexec prints them before it does anything, at every verbosity: a banner with the command line, then sections such as
 `=== Build Options ===` with a `label: value` per line. Metadata that trex made of a log cuts each value at its first colon;
-the log has them whole.
+the log has them whole. The reader of whole logs reads the head too.
 """
 
 from __future__ import annotations
 
-import gzip
-import re
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trex_tui.artifacts.jsonfile import decode_text
-from trex_tui.artifacts.sniff import GZIP_MARK
-
-MOST_BYTES = 1 << 20
-"""How much of a log is read. The options stand in the first kilobytes; the shapes that trtexec chose follow the engine's
-deserialization."""
-
-_BANNER = re.compile(r"&&&& RUNNING TensorRT\.trtexec \[TensorRT v\d+\](?: \[b\d+\])? # (?P<words>.+)")
-_SECTION = re.compile(r"\[I\] === (?P<name>[^=]+?) ===\s*$")
-_OPTION = re.compile(r"\[I\] (?P<label>[^:]{1,80}?)\s*:\s*(?P<value>.*?)\s*$")
-_END = re.compile(r"\[I\]\s*$|\[I\] (?:\[TRT\]|TensorRT version)")
-_CHOSEN_SHAPE = re.compile(
-    r"\[W\].*?(?P<text>Automatically (?:overriding|setting) shape to:? ?\S+)", re.IGNORECASE
-)
+from trex_tui.errors import ArtifactError
 
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """The head of a log.
+    """The head of a log: of the first run in it.
 
     Attributes:
         arguments: Words of the command line, `trtexec` itself first; empty without a banner.
@@ -45,32 +29,18 @@ class LogHead:
 
 
 def read_log_head(path: Path) -> LogHead:
-    """Read the head of a log, packed with gzip or not; an empty one if the file cannot be read or is none."""
+    """Read the head of a log, packed with gzip or not; an empty one if the file cannot be opened or is none."""
+    from trex_tui.artifacts.buildlog.parts import read_head
+    from trex_tui.artifacts.buildlog.sections import SECTIONS
+
     try:
-        with path.open("rb") as file:
-            packed = file.read(len(GZIP_MARK)) == GZIP_MARK
-        with gzip.open(path) if packed else path.open("rb") as opened:
-            text = decode_text(opened.read(MOST_BYTES))
-    except (OSError, EOFError, zlib.error):
+        trace = read_head(path)
+    except ArtifactError:
         return LogHead()
-    return parse_log_head(text)
-
-
-def parse_log_head(text: str) -> LogHead:
-    """Take the head of a log apart."""
-    arguments: tuple[str, ...] = ()
-    sections: dict[str, dict[str, str]] = {}
-    chosen: list[str] = []
-    section: dict[str, str] | None = None
-    for line in text.splitlines():
-        if match := _SECTION.search(line):
-            section = sections.setdefault(match["name"], {})
-        elif not arguments and (match := _BANNER.search(line)):
-            arguments = tuple(match["words"].split())
-        elif match := _CHOSEN_SHAPE.search(line):
-            chosen.append(match["text"])
-        elif _END.search(line):
-            section = None
-        elif section is not None and (match := _OPTION.search(line)):
-            section.setdefault(match["label"].strip(), match["value"])
-    return LogHead(arguments, sections, tuple(chosen))
+    command = next((run.command for run in trace.runs if run.program == "TensorRT.trtexec"), "")
+    sections = {heading: getattr(trace.options, name) for heading, name in SECTIONS.items()}
+    return LogHead(
+        tuple(command.split()),
+        {heading: values for heading, values in sections.items() if values},
+        trace.chosen_shapes,
+    )

@@ -110,13 +110,16 @@ def _with_logs(
     """Fill in from the logs what no JSON file tells.
 
     Layers and their times come from a log only where the set has neither: a list of another run must not be mixed with it.
+    Nothing of this takes what a log says of tuning, which is most of a long one.
     """
-    from trex_tui.artifacts.buildlog import as_records, read_build_log
+    from trex_tui.artifacts.buildlog import as_records
+    from trex_tui.artifacts.buildlog.parts import read_sections
+    from trex_tui.artifacts.buildlog.shared import shared_outline
 
     layer_info, profile, metadata = known.layer_info, known.profile, known.metadata
     is_alone = layer_info is None and profile is None
     for kind in _LOGS:
-        trace = attempt(kind, read_build_log)
+        trace = attempt(kind, shared_outline if is_alone else read_sections)
         if trace is None:
             continue
         metadata = as_records.with_log(metadata, trace, kind.value)

@@ -65,13 +65,14 @@ def run_build_log(options: argparse.Namespace) -> int:
     from trex_tui.artifacts.buildlog import read_build_log
     from trex_tui.commands.output import complain, print_json
     from trex_tui.reports import build_log as report
+    from trex_tui.reports.build_document import build_log_document
 
     trace = read_build_log(Path(options.log))
     report.check(trace)
     choices = layer_choices(trace)
     tunings = report.tunings_named(trace, options.layer) if options.layer else None
     if options.json:
-        print_json(report.build_log_document(trace, choices, tunings, options.top))
+        print_json(build_log_document(trace, choices, tunings, options.top))
         return 0
     for diagnostic in trace.diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
@@ -92,13 +93,13 @@ def run_metadata(options: argparse.Namespace) -> int:
     import json
     from pathlib import Path
 
-    from trex_tui.artifacts.buildlog import read_build_log
     from trex_tui.artifacts.buildlog.as_records import metadata_document
+    from trex_tui.artifacts.buildlog.outline import read_outline
     from trex_tui.commands.output import complain
     from trex_tui.errors import ArtifactError, TrexError
 
     path = Path(options.log)
-    trace = read_build_log(path)
+    trace = read_outline(path)
     document = metadata_document(trace)
     if not document:
         raise ArtifactError(path, "holds no section of options, no device and no performance summary")

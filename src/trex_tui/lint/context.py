@@ -132,7 +132,7 @@ class Context:
 
     # The log of the build
 
-    @property
+    @cached_property
     def build_trace(self) -> BuildTrace | None:
         """What the log of the build tells; None without one. The first to ask pays for reading it."""
         from trex_tui.lint.logs import trace_of

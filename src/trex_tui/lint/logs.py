@@ -5,7 +5,6 @@ A verbose log may take seconds to read; a set without one costs nothing.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.kinds import ArtifactKind
@@ -24,16 +23,15 @@ TERSE = "the build log is not verbose: build with trtexec --verbose, so that it 
 _UNREADABLE = "the build log cannot be read"
 
 
-@lru_cache(maxsize=4)
 def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
-    """What a log of the set tells; None if there is none or it cannot be opened. Kept for the last few engines."""
+    """What a log of the set tells; None if there is none or it cannot be opened. Shared with whoever else reads it."""
     path = engine.files.get(kind)
     if path is None:
         return None
-    from trex_tui.artifacts.buildlog import read_build_log  # 25 ms, and most sets have no log
+    from trex_tui.artifacts.buildlog.shared import shared_log  # 25 ms, and most sets have no log
 
     try:
-        return read_build_log(path)
+        return shared_log(path)
     except ArtifactError:
         return None
 

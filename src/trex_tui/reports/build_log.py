@@ -1,27 +1,30 @@
-"""What the log of a build tells, for scripts and for people."""
+"""What the log of a build tells, for people."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from trex_tui.analysis.build_trace import (
     NEAR_TIE_PCT,
     LayerChoice,
-    build_seconds,
     by_tuning_time,
     near_ties,
     phase_shares,
 )
 from trex_tui.artifacts.buildlog.model import BuildTrace, FusionKind
-from trex_tui.artifacts.buildlog.tactics import hex_id
 from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, RunnerTrial
 from trex_tui.errors import ArtifactError, TrexError
-from trex_tui.reports.plain import plain
+from trex_tui.reports.build_document import tuning_totals
+from trex_tui.reports.build_resources import (
+    cache_words,
+    dla_words,
+    reformat_words,
+    reformats_words,
+    streams_words,
+)
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable, shorten_middle
 
-SCHEMA = "trex-tui/build-log/1"
 _MOST_NAME = 60
 _MESSAGES = {"W": "warning", "E": "error", "F": "fatal error"}
 
@@ -57,147 +60,6 @@ def tunings_named(trace: BuildTrace, name: str) -> list[LayerTuning]:
     return found
 
 
-# --- JSON ---------------------------------------------------------------------------------------------------------------
-
-
-def build_log_document(
-    trace: BuildTrace, choices: Sequence[LayerChoice], tunings: Sequence[LayerTuning] | None, top: int
-) -> dict[str, Any]:
-    """The object that `build-log --json` prints. Absent facts are null.
-
-    Args:
-        trace: The log.
-        choices: As `layer_choices` gives them.
-        tunings: Of the layers asked for, which are told in full; None for an overview of all, the `top` longest.
-        top: See `tunings`.
-    """
-    names = (
-        "runs",
-        "tensorrt_version",
-        "stated_seconds",
-        "options",
-        "phases",
-        "strategies",
-        "reformats",
-        "memory",
-    )
-    more = ("layer_memory", "memory_totals", "peak_cpu_mib", "peak_gpu_mib", "context_bytes", "engine_bytes")
-    rest = ("non_conforming", "cache", "streams", "dla", "messages", "performance", "profile", "bindings")
-    return {
-        "schema": SCHEMA,
-        "file": str(trace.path),
-        "lines": trace.lines,
-        **{name: plain(getattr(trace, name)) for name in (*names, *more, *rest)},
-        "onnx": dict(trace.onnx.values) if trace.onnx else None,
-        "winner": trace.winner,
-        "build_seconds": build_seconds(trace.phases),
-        "passes": [_pass(one) for one in trace.passes],
-        "tuning": _tuning_totals(trace),
-        "layers": [_choice(one) for one in choices],
-        "slowest_tunings": [_tuning(one) for one in by_tuning_time(trace)[:top]],
-        "tunings": None if tunings is None else [_tuning(one, in_full=True) for one in tunings],
-        "diagnostics": [
-            {"severity": one.severity.value, "where": one.where, "message": one.message}
-            for one in trace.diagnostics
-        ],
-    }
-
-
-def _pass(one: Any) -> dict[str, Any]:  # noqa: ANN401 - OptimizerPass
-    counts = Counter(fusion.kind.value for fusion in one.fusions)
-    steps = {kind.value: counts[kind.value] for kind in FusionKind}
-    return (
-        {"line": one.line, "strategy": one.strategy, "name": one.name, "layers": one.layers}
-        | steps
-        | {"fusions": plain(one.fusions)}
-    )
-
-
-def _tuning_totals(trace: BuildTrace) -> dict[str, Any]:
-    return {
-        "layers": len(trace.tunings),
-        "combinations": sum(len(one.combinations) for one in trace.tunings),
-        "tactics": sum(one.tactic_count for one in trace.tunings),
-        "skipped": sum(len(one.skipped) for one in trace.tunings),
-        "reformat_costs": len(trace.reformat_costs),
-        "reformat_tactics": sum(one.combination.tactic_count for one in trace.reformat_costs),
-    }
-
-
-def _choice(one: LayerChoice) -> dict[str, Any]:
-    other = one.other_precision
-    return {
-        "name": one.name,
-        "occurrence": one.occurrence,
-        "layer_type": one.layer_type,
-        "tactic": hex_id(one.tactic_id) if one.tactic_id is not None else None,
-        "agrees": one.agrees,
-        "formats": one.combination.text if one.combination else None,
-        "formats_are_certain": one.combination is not None and not one.is_ambiguous,
-        "chosen": _contender(one.chosen),
-        "fastest": _contender(one.fastest),
-        "second": _contender(one.second),
-        "margin_pct": one.margin_pct,
-        "precision": one.precision.value if one.precision else None,
-        "other_precision": {"precision": other.precision.value, "time_ms": other.time_ms} if other else None,
-        "reformat": plain(one.reformat),
-    }
-
-
-def _contender(one: Any) -> dict[str, Any] | None:  # noqa: ANN401 - Contender or None
-    if one is None:
-        return None
-    tactic = hex_id(one.id) if one.id is not None else None
-    return {"runner": one.runner, "tactic": tactic, "name": one.name, "time_ms": one.time_ms}
-
-
-def _tuning(one: LayerTuning, *, in_full: bool = False) -> dict[str, Any]:
-    shape: dict[str, Any] = {
-        "line": one.line,
-        "name": one.name,
-        "strategy": one.strategy,
-        "optimization_profile": one.optimization_profile,
-        "seconds": one.seconds,
-        "tactics": one.tactic_count,
-        "skipped": len(one.skipped),
-        "is_cached": one.is_cached,
-    }
-    combinations = [_combination(each) for each in one.combinations] if in_full else len(one.combinations)
-    return shape | {"combinations": combinations}
-
-
-def _combination(one: FormatCombination) -> dict[str, Any]:
-    return {
-        "line": one.line,
-        "inputs": list(one.inputs),
-        "outputs": list(one.outputs),
-        "chosen_runner": one.chosen_runner,
-        "chosen_tactic": hex_id(one.chosen_id) if one.chosen_id is not None else None,
-        "chosen_ms": one.chosen_ms,
-        "is_cached": one.is_cached,
-        "runners": [_runner(trial) for trial in one.runners],
-    }
-
-
-def _runner(one: RunnerTrial) -> dict[str, Any]:
-    return {
-        "line": one.line,
-        "runner": one.runner,
-        "outcome": one.outcome.value,
-        "seconds": one.seconds,
-        "tactics": [{"tactic": each.hex, "name": each.name, "time_ms": each.time_ms} for each in one.tactics],
-        "skipped": plain(one.skipped),
-        "myelin": [
-            {
-                "operator": table.operator,
-                "onnx_nodes": list(table.onnx_nodes),
-                "tactics": plain(table.tactics),
-            }
-            for table in one.myelin
-        ],
-    }
-
-
 # --- text ---------------------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +69,7 @@ def build_log_text(trace: BuildTrace, choices: Sequence[LayerChoice], top: int) 
     yield from _phases(trace)
     yield from _passes(trace)
     yield from _slowest(trace, top)
-    yield from _layers(choices)
+    yield from _layers(choices, top)
     yield from _memory(trace)
     yield from _messages(trace)
 
@@ -231,25 +93,13 @@ def _facts(trace: BuildTrace) -> Iterator[str]:
         "Memory pools": None if trace.only_loads else trace.options.build.get("Memory Pools"),
         "Timing cache": cache_words(trace),
         "Strategy": strategy_words(trace),
+        "Streams": streams_words(trace),
+        "DLA": dla_words(trace),
+        "Reformats": reformats_words(trace),
     }
     for label, value in facts.items():
         if value:
             yield f"{label:<12} {printable(value)}"
-
-
-def cache_words(trace: BuildTrace) -> str:
-    """What is known of the timing cache; empty for nothing."""
-    cache = trace.cache
-    parts = [cache.mode or ""]
-    if cache.unreadable:
-        parts.append(f"{cache.unreadable} could not be read")
-    if cache.entries is not None:
-        parts.append(plural(cache.entries, "entry", "entries"))
-    if cache.hits is not None:
-        parts.append(plural(cache.hits, "hit"))
-    if cache.cached_results:
-        parts.append(plural(cache.cached_results, "result") + " reused within the build")
-    return ", ".join(part for part in parts if part)
 
 
 def strategy_words(trace: BuildTrace) -> str:
@@ -293,7 +143,7 @@ def _slowest(trace: BuildTrace, top: int) -> Iterator[str]:
     tunings = by_tuning_time(trace)
     if not tunings:
         return
-    totals = _tuning_totals(trace)
+    totals = tuning_totals(trace)
     yield ""
     yield (
         f"Tuned        {plural(totals['layers'], 'layer')}, {format_count(totals['tactics'])} tactics timed, "
@@ -304,7 +154,7 @@ def _slowest(trace: BuildTrace, top: int) -> Iterator[str]:
         yield f"{_name(one.name):<{_MOST_NAME}} {_seconds(one.seconds):>9} {one.tactic_count:>8} {len(one.combinations):>8}"
 
 
-def _layers(choices: Sequence[LayerChoice]) -> Iterator[str]:
+def _layers(choices: Sequence[LayerChoice], top: int) -> Iterator[str]:
     ties = near_ties(choices)
     wrong = [one for one in choices if one.agrees is False]
     if choices:
@@ -315,8 +165,10 @@ def _layers(choices: Sequence[LayerChoice]) -> Iterator[str]:
         yield f"  {_name(one.name)}: the engine's tactic is not the one that the log chose"
     if ties:
         yield f"Near ties    {plural(len(ties), 'layer')} where another tactic is within {NEAR_TIE_PCT:g} %"
-        for one in ties:
+        for one in ties[:top]:
             yield f"  {_name(one.name):<{_MOST_NAME}} {one.margin_pct:+.2f} %"
+        if len(ties) > top:
+            yield f"  … and {len(ties) - top} more"
 
 
 def _memory(trace: BuildTrace) -> Iterator[str]:
@@ -351,10 +203,16 @@ def layer_text(
 ) -> Iterator[str]:
     """Lines about some layers: every combination, its runners, and the fastest tactics of each."""
     final = {id(one.combination) for one in choices if one.combination is not None}
+    made = {id(one.tuning): one for one in choices if one.tuning is not None and one.name == one.tuning.name}
     for tuning in tunings:
         strategy = f", strategy {tuning.strategy}" if len(trace.strategies) > 1 else ""
         seconds = "" if tuning.seconds is None else f", {tuning.seconds:.3f} s"
         yield f"{printable(tuning.name)}{strategy}: {plural(tuning.tactic_count, 'tactic')}{seconds} (line {tuning.line})"
+        if choice := made.get(id(tuning)):
+            yield from _choice_text(choice)
+        for one in trace.reformats:
+            if one.consumer == tuning.name and one.strategy == tuning.strategy:
+                yield f"  reformatted   {printable(reformat_words(one))}"
         for combination in tuning.combinations:
             mark = "  <- in the engine" if id(combination) in final else ""
             yield f"  {printable(combination.text)}{mark}"
@@ -364,6 +222,19 @@ def layer_text(
             for trial in combination.runners:
                 yield from _trial_text(trial, combination, top)
         yield ""
+
+
+def _choice_text(choice: LayerChoice) -> Iterator[str]:
+    """What the engine has, what came next, and what other types of input would have cost."""
+    for label, one in (("chosen", choice.chosen), ("second best", choice.second)):
+        if one is not None:
+            margin = choice.margin_pct if one is choice.second else None
+            more = f", {margin:+.2f} %" if margin is not None else ""
+            yield f"  {label:<13} {format_ms(one.time_ms, 6)} ms{more}  {printable(one.name or one.runner)}"
+    for other in choice.precisions:
+        if other.precision != choice.precision:
+            label = f"in {other.precision.value}"
+            yield f"  {label:<13} {format_ms(other.time_ms, 6)} ms, without reformats it may need"
 
 
 def _trial_text(trial: RunnerTrial, combination: FormatCombination, top: int) -> Iterator[str]:

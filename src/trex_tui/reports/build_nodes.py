@@ -254,6 +254,8 @@ def nothing_words(trace: BuildTrace, what: str) -> str:
 def counts_words(facts: BuildFacts) -> str:
     """How much was tuned, in a line."""
     trace = facts.trace
+    if not trace.is_whole:
+        return "how many were tuned is not known yet"
     joined = sum(choice.tuning is not None for choice in facts.choices)
     words = [
         f"{len(facts.tuned)} tuned",

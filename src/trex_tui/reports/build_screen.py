@@ -25,8 +25,9 @@ from trex_tui.artifacts.buildlog.tuning import (
     MyelinTable,
 )
 from trex_tui.engine.engine import Engine
-from trex_tui.reports.build_log import cache_words, strategy_words
+from trex_tui.reports.build_log import strategy_words
 from trex_tui.reports.build_nodes import step_words
+from trex_tui.reports.build_resources import cache_words, placement_lines, streams_words
 from trex_tui.reports.build_tuning import MOST_ROWS, in_ms, line_of
 from trex_tui.reports.layer_text import Line
 from trex_tui.text import MISSING, format_bytes, format_count, plural
@@ -72,6 +73,7 @@ def overview_lines(trace: BuildTrace, engine: Engine) -> Iterator[Line]:
         "precision": None if trace.only_loads else trace.options.build.get("Precision"),
         "timing cache": cache_words(trace),
         "strategy": strategy_words(trace),
+        "streams": streams_words(trace),
         "warnings": str(counts["W"]),
         "errors": str(counts["E"] + counts["F"]),
         "log": f"{trace.path} ({plural(trace.lines, 'line')}{'' if trace.is_verbose else ', not verbose'})",
@@ -83,6 +85,7 @@ def overview_lines(trace: BuildTrace, engine: Engine) -> Iterator[Line]:
     for note in trace.diagnostics:
         place = f"{note.where}: " if note.where else ""
         yield Line(place + note.message, label=note.severity.value, indent=2)
+    yield from placement_lines(trace)
     options = trace.options
     parts = (
         ("Build options", options.build),
@@ -201,9 +204,10 @@ def _strategy_lines(facts: BuildFacts, one: BackendStrategy) -> Iterator[Line]:
     yield Line(one.verdict.value, label="verdict")
     if one.estimate is not None:
         yield Line(f"{one.estimate:g} (the log states no unit: for comparing alone)", label="estimate")
-    tuned = [row for row in facts.tuned if row.tuning.strategy == one.number]
-    tactics = format_count(sum(row.tactics for row in tuned))
-    yield Line(f"{plural(len(tuned), 'layer')}, {tactics} tactics", label="tuned")
+    if facts.trace.is_whole:
+        tuned = [row for row in facts.tuned if row.tuning.strategy == one.number]
+        tactics = format_count(sum(row.tactics for row in tuned))
+        yield Line(f"{plural(len(tuned), 'layer')}, {tactics} tactics", label="tuned")
     yield line_of(one.line)
 
 

@@ -10,6 +10,7 @@ from trex_tui.analysis.build_trace import NEAR_TIE_PCT, Contender, LayerChoice
 from trex_tui.artifacts.buildlog.tactics import hex_id
 from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, SkippedTactic, SkipReason
 from trex_tui.engine.engine import Engine
+from trex_tui.reports.build_resources import reformat_words
 from trex_tui.reports.layer_text import Line
 from trex_tui.text import format_bytes, format_ms, plural
 
@@ -44,6 +45,9 @@ def tuned_lines(engine: Engine, facts: BuildFacts, tuned: TunedLayer) -> Iterato
     elif tuned.chosen_ms is not None:
         yield Line(in_ms(tuned.chosen_ms), label="chosen")
     yield from _fate_lines(engine, facts, tuned)
+    for one in facts.trace.reformats:
+        if one.consumer == tuning.name and one.strategy == tuning.strategy:
+            yield Line(reformat_words(one), label="reformatted")
     yield line_of(tuning.line)
 
 
@@ -197,9 +201,7 @@ def layer_build_lines(facts: BuildFacts | None, index: int) -> list[Line]:
             lines.append(Line(tuned.tuning.name, label="tuned as part of"))
         lines += _choice_lines(choice)
     if choice.reformat is not None:
-        one = choice.reformat
-        cost = f", {in_ms(one.cost_ms)} when it was timed" if one.cost_ms is not None else ""
-        lines.append(Line(f"{one.tensor}: {one.from_format} → {one.to_format}{cost}", label="inserted for"))
+        lines.append(Line(reformat_words(choice.reformat), label="inserted for"))
     if not lines:
         lines.append(Line("the log tells of no tuning of this layer", "muted"))
     return [Line(one.text, one.style, one.label, 2, one.target) for one in lines]

@@ -16,6 +16,7 @@ from trex_tui.analysis.build_layers import BuildFacts, TacticRow, TunedLayer, ta
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.reports.build_nodes import nothing_words
+from trex_tui.reports.listing import ListingOffer
 from trex_tui.screens.building import BuildAsked, log_of_build
 from trex_tui.screens.choose import ChooseScreen, choose_sort
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
@@ -30,6 +31,7 @@ from trex_tui.widgets.build_views import (
     fill_tables,
     fill_tactics,
     is_empty,
+    listings_of,
     make_tables,
     memory_text,
     summary_of,
@@ -108,6 +110,11 @@ class BuildPane(EnginePane):
         if had_keyboard and self.display:
             self.screen.set_focus(self.main_part)
 
+    def show_build_outline(self, facts: BuildFacts) -> None:
+        """Show what needs no tactics."""
+        if self.facts is None:
+            self.show_build(facts)
+
     def show_build_progress(self, read_bytes: int, size: int | None) -> None:
         """Say how far the log has been read."""
         of = f" of {format_bytes(size)}" if size else ""
@@ -116,8 +123,8 @@ class BuildPane(EnginePane):
 
     def show_build_problem(self, problem: str) -> None:
         """Say why there is nothing to show."""
-        self.problem = problem
-        self._tell()
+        self.problem, self.facts = problem, None
+        self._arrange()
 
     # What is on screen
 
@@ -154,7 +161,8 @@ class BuildPane(EnginePane):
         """The summary of the view, made once: it looks at all of the log."""
         if self.view not in self._summaries:
             self._summaries[self.view] = summary_of(facts, self.view)
-        return self._summaries[self.view]
+        reading = "" if facts.trace.is_whole else f"Reading tactics …{self._progress} · "
+        return reading + self._summaries[self.view]
 
     def _waiting_words(self) -> tuple[str, ...]:
         path = log_of_build(self.engine)
@@ -172,7 +180,9 @@ class BuildPane(EnginePane):
             row = self.tables.tactics.cursor_item
             return tactic_words(self.engine, self.facts, self.tuned, self._rows, row, width)
         if self.is_nothing:
-            nothing = sentence_line(nothing_words(self.facts.trace, self.view.value))
+            trace = self.facts.trace
+            reading = "" if trace.is_whole else f"Reading the tactics …{self._progress}"
+            nothing = sentence_line(reading or nothing_words(trace, self.view.value))
             return [nothing, *words_of(self.engine, self.facts, self.view, None)]
         return words_of(self.engine, self.facts, self.view, self._cursor_thing)
 
@@ -196,6 +206,13 @@ class BuildPane(EnginePane):
             return self.words
         self.remove_class("-only-words")
         return self.table
+
+    @property
+    def shown_listings(self) -> dict[str, ListingOffer]:
+        """The rows of the table on screen; of a layer's tactics also those of all layers."""
+        if self.facts is None or self.is_nothing:
+            return {}
+        return listings_of(self.tables, self.facts, self.view, self.tuned)
 
     # Filter and current layer
 
@@ -288,7 +305,7 @@ class BuildPane(EnginePane):
             return False
         is_outline = self.tuned is None and self.view in OUTLINES
         if action in ("choose_sort", "reverse"):
-            return not self.is_nothing and not is_outline
+            return not self.is_nothing
         if action == "leave_tactics":
             return self.tuned is not None
         if action in ("go_out", "expand_all", "collapse_all"):

@@ -16,6 +16,8 @@ from trex_tui.errors import ArtifactError
 from trex_tui.screens.linting import LintingScreen
 from trex_tui.screens.pane import EnginePane
 
+LONG_BYTES = 16 << 20
+"""Of a log that is longer, what it tells beside tactics is shown first."""
 _STEPS = 100
 """How often a log tells how far it has been read."""
 
@@ -40,6 +42,14 @@ class BuildProgress(Message):
     def can_replace(self, message: Message) -> bool:
         """Whether `message` is out of date because of this one."""
         return isinstance(message, BuildProgress)
+
+
+@dataclass
+class BuildOutlined(Message):
+    """The log has been read but for its tactics, which takes much longer."""
+
+    engine: Engine
+    facts: BuildFacts
 
 
 @dataclass
@@ -87,7 +97,7 @@ class BuildingScreen(LintingScreen):
 
     @work(thread=True, group="build", exclusive=True)
     def _read_build(self, engine: Engine, path: Path) -> None:
-        from trex_tui.artifacts.buildlog import read_build_log
+        from trex_tui.artifacts.buildlog.shared import shared_log, shared_outline
         from trex_tui.reports.build_log import check
 
         worker = get_current_worker()
@@ -107,7 +117,13 @@ class BuildingScreen(LintingScreen):
                 self.post_message(BuildProgress(engine, read_bytes, size))
 
         try:
-            trace = read_build_log(path, progress)
+            if size is not None and size > LONG_BYTES:
+                outline = shared_outline(path, progress)
+                check(outline)
+                told = 0
+                if not outline.is_whole:
+                    self.post_message(BuildOutlined(engine, BuildFacts(outline, (), ())))
+            trace = shared_log(path, progress)
             check(trace)
             facts = build_facts(trace, engine)
         except _CancelledError:
@@ -124,6 +140,13 @@ class BuildingScreen(LintingScreen):
         if event.engine is self.engine and self.build is None:
             for pane in self.query(EnginePane):
                 pane.show_build_progress(event.read_bytes, event.size)
+
+    @on(BuildOutlined)
+    def _build_outlined(self, event: BuildOutlined) -> None:
+        event.stop()
+        if event.engine is self.engine and self.build is None:
+            for pane in self.query(EnginePane):
+                pane.show_build_outline(event.facts)
 
     @on(BuildRead)
     def _build_read(self, event: BuildRead) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trex_tui.analysis.build_layers import BuildFacts
     from trex_tui.lint.result import LintResult
     from trex_tui.reports.diff.choice import Shown
+    from trex_tui.reports.listing import ListingOffer
 
 
 @dataclass
@@ -59,6 +60,9 @@ class EnginePane(Container):
 
     def show_build(self, facts: BuildFacts) -> None:
         """Show what the log of the build tells, as far as this screen has something to show of it."""
+
+    def show_build_outline(self, facts: BuildFacts) -> None:
+        """Show what it tells beside tactics, which are still being read; `show_build` follows."""
 
     def show_build_progress(self, read_bytes: int, size: int | None) -> None:
         """Show how much of that log, packed as it is, has been read."""
@@ -102,6 +106,11 @@ class EnginePane(Container):
     def shown_comparison(self) -> Shown | None:
         """The comparison that an export is of; None where it is of layers."""
         return None
+
+    @property
+    def shown_listings(self) -> dict[str, ListingOffer]:
+        """What an export may be of beside layers: in words; empty where it is of layers only."""
+        return {}
 
     @property
     def copied(self) -> tuple[Engine, list[Layer]] | None:

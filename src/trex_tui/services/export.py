@@ -22,6 +22,7 @@ from trex_tui.services.places import reason, write_atomically
 
 if TYPE_CHECKING:
     from trex_tui.reports.diff.choice import Shown
+    from trex_tui.reports.listing import Listing
 
 _MOST_NAME = 80
 
@@ -49,6 +50,11 @@ class ExportFormat(str, Enum):
         }[self]
 
     @property
+    def of_listing(self) -> str:
+        """What a person chooses where it is of other rows than layers."""
+        return {ExportFormat.JSON: "JSON, an object with a list"}.get(self, self.in_words)
+
+    @property
     def of_comparison(self) -> str:
         """What a person chooses where it is a comparison."""
         return {
@@ -67,6 +73,19 @@ def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], colum
         return layers_csv(engine, layers, columns)
     if form is ExportFormat.MARKDOWN:
         return layers_markdown(engine, layers, columns)
+    raise ValueError(f"{form} is no text")
+
+
+def listing_as(form: ExportFormat, listing: Listing) -> str:
+    """Rows in a text format."""
+    from trex_tui.reports.listing import listing_csv, listing_document, listing_markdown
+
+    if form is ExportFormat.JSON:
+        return json.dumps(listing_document(listing), indent=2, allow_nan=False) + "\n"
+    if form is ExportFormat.CSV:
+        return listing_csv(listing)
+    if form is ExportFormat.MARKDOWN:
+        return listing_markdown(listing)
     raise ValueError(f"{form} is no text")
 
 

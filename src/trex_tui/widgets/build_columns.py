@@ -11,7 +11,7 @@ from trex_tui.artifacts.buildlog.tactics import hex_id
 from trex_tui.reports.build_screen import format_seconds
 from trex_tui.reports.build_tuning import DIGITS
 from trex_tui.text import format_count, format_ms, format_pct
-from trex_tui.widgets.build_outline import OutlineRow, outline_label, value_of
+from trex_tui.widgets.build_outline import OutlineRow, outline_label, outline_name, value_of
 from trex_tui.widgets.columns import BAR_WIDTH
 from trex_tui.widgets.table_model import Column
 
@@ -41,7 +41,7 @@ def _line_column(value: Callable[[Any], int | None], priority: int) -> Column[An
 def phase_columns() -> list[Column[OutlineRow]]:
     """Phases: time, share, bar."""
     return [
-        Column("name", "Phase", outline_label, flex=True, width=28),
+        Column("name", "Phase", outline_name, text=outline_label, flex=True, width=28),
         Column("count", "Lines", value_of("count"), text=_blank("count", str), width=6, align="right", priority=3,
                style=_muted, description="How many lines of the log state it."),
         Column("share_pct", "% of build", value_of("share_pct"), text=_blank("share_pct", format_pct), width=10,
@@ -71,7 +71,7 @@ def pass_columns() -> list[Column[OutlineRow]]:
                       priority=priority, description=description)  # fmt: skip
 
     return [
-        Column("name", "Pass", outline_label, flex=True, width=38, style=_step_style),
+        Column("name", "Pass", outline_name, text=outline_label, flex=True, width=38, style=_step_style),
         Column("rule", "Rule", value_of("rule"), text=_blank("rule", str), width=22, priority=3, style=_muted,
                description="Which fusion it was."),
         number("layers", "Layers", 6, 0, "How many layers there are afterwards."),
@@ -100,7 +100,7 @@ def _step_style(row: OutlineRow) -> str:
 def strategy_columns() -> list[Column[OutlineRow]]:
     """Strategies, and operators that Myelin tuned."""
     return [
-        Column("name", "Strategy, operator", outline_label, flex=True, width=24),
+        Column("name", "Strategy, operator", outline_name, text=outline_label, flex=True, width=24),
         Column("verdict", "Verdict", value_of("verdict"), text=_blank("verdict", str), width=8),
         Column("estimate", "Estimate", value_of("estimate"), text=_blank("estimate", "{:g}".format), width=9,
                align="right", description="Estimated inference time; the log states no unit."),

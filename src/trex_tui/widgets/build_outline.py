@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from trex_tui.reports.build_nodes import Node
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_model import Column, SortKey, TableModel
 
 EXPANDED_SIGN, COLLAPSED_SIGN = "▾", "▸"
 
@@ -27,11 +27,21 @@ class OutlineRow(NamedTuple):
     expanded: bool | None
 
 
+class _OutlineModel(TableModel[OutlineRow]):
+    """Keeps the sort keys and leaves the order alone: it is made where lines are put below others."""
+
+    def sort(self, keys: Iterable[SortKey]) -> None:
+        super().sort(())
+        self.sort_keys = tuple(keys)
+
+
 class Outline(VirtualTable[OutlineRow]):
-    """An outline in its own order: a click on a title sorts nothing."""
+    """An outline. Sorting changes the order of lines that stand below the same one, and takes what is below along."""
 
     def __init__(self, columns: Sequence[Column[OutlineRow]], *, id: str) -> None:  # noqa: A002 - Textual's name
-        super().__init__(columns, id=id)
+        super().__init__(id=id)
+        self._model = _OutlineModel()
+        self._model.set_columns(columns)
         self._entries: Sequence[Node] = ()
         self._expanded: set[Hashable] = set()
 
@@ -46,7 +56,7 @@ class Outline(VirtualTable[OutlineRow]):
 
     def _rows(self, nodes: Sequence[Node], parent: Hashable, indent: str) -> Iterator[OutlineRow]:
         """The lines in view. Outlines of a build are three deep at most."""
-        for place, node in enumerate(nodes):
+        for place, node in enumerate(self._in_order(nodes)):
             is_last = place == len(nodes) - 1
             guides = indent + ("└╴" if is_last else "├╴") if parent is not None else ""
             expanded = node.key in self._expanded if node.children else None
@@ -54,6 +64,23 @@ class Outline(VirtualTable[OutlineRow]):
             if expanded:
                 below = indent + ("  " if is_last else "│ ") if parent is not None else " "
                 yield from self._rows(node.children, node.key, below)
+
+    def _in_order(self, nodes: Sequence[Node]) -> Sequence[Node]:
+        """Lines below the same one, by the sort keys."""
+        if not self.sort_keys:
+            return nodes
+        level: TableModel[OutlineRow] = TableModel()
+        level.set_columns(self.columns)
+        level.set_rows([OutlineRow(node, "", None, None) for node in nodes], None)
+        level.sort(self.sort_keys)
+        return [nodes[index] for index in level.shown]
+
+    def set_sort(self, keys: Iterable[SortKey]) -> None:
+        """Sort at every depth; expanded lines stay expanded."""
+        before = self.sort_keys
+        super().set_sort(keys)
+        if self.sort_keys != before:
+            self._rebuild()
 
     @property
     def has_lines(self) -> bool:
@@ -65,9 +92,6 @@ class Outline(VirtualTable[OutlineRow]):
         """What the cursor stands on."""
         row = self.cursor_item
         return row.node if row is not None else None
-
-    def cycle_sort(self, column_key: str) -> None:
-        """Nothing: what happened stands in the order in which it did."""
 
     # Actions
 
@@ -135,6 +159,11 @@ def outline_label(row: OutlineRow) -> str:
     """The label with what is drawn before it."""
     sign = "" if row.expanded is None else f"{EXPANDED_SIGN if row.expanded else COLLAPSED_SIGN} "
     return row.guides + sign + row.node.label
+
+
+def outline_name(row: OutlineRow) -> str:
+    """The label alone, to sort by."""
+    return row.node.label
 
 
 def value_of(key: str) -> Any:  # noqa: ANN401 - a function for a column

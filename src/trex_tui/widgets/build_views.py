@@ -14,10 +14,20 @@ from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.charts.build import TacticTimes, memory_chart, tactic_histogram
 from trex_tui.charts.grid import Line as ChartLine
 from trex_tui.engine.engine import Engine
+from trex_tui.reports.build_listings import (
+    memory_listing,
+    messages_listing,
+    passes_listing,
+    phases_listing,
+    strategies_listing,
+    tactics_listing,
+    tuned_listing,
+)
 from trex_tui.reports.build_nodes import counts_words, pass_nodes, phase_nodes, strategy_nodes
 from trex_tui.reports.build_screen import format_seconds, item_lines, memory_lines, overview_lines
 from trex_tui.reports.build_tuning import tactics_lines, tuned_lines
 from trex_tui.reports.layer_text import Line
+from trex_tui.reports.listing import ListingOffer
 from trex_tui.text import plural
 from trex_tui.widgets.build_columns import (
     LEGEND,
@@ -128,6 +138,43 @@ def is_empty(tables: Tables, facts: BuildFacts, view: View) -> bool:
         return not table.has_lines
     things = {View.LAYERS: facts.tuned, View.MEMORY: facts.trace.memory, View.MESSAGES: facts.trace.messages}
     return not things[view]
+
+
+def listings_of(
+    tables: Tables, facts: BuildFacts, view: View, tuned: TunedLayer | None
+) -> dict[str, ListingOffer]:
+    """What can be exported of what is on screen, in words: rows as they are filtered and, where one table is, sorted."""
+    trace = facts.trace
+    shown = tables.layers.shown_rows
+    if view is View.LAYERS:
+        one = ListingOffer("tactics", lambda: tactics_listing(facts, [tuned] if tuned else []))
+        layers = ListingOffer("layers", lambda: tuned_listing(facts, shown))
+        every = ListingOffer("tactics", lambda: tactics_listing(facts, shown))
+        of_layers, of_every = (
+            plural(len(shown), "tuned layer"),
+            f"all tactics of {plural(len(shown), 'layer')}",
+        )
+        if tuned is None:
+            return {of_layers: layers, of_every: every}
+        return {f"tactics of {tuned.tuning.name}": one, of_every: every, of_layers: layers}
+    offers = {
+        View.PHASES: ("phases", ListingOffer("phases", lambda: phases_listing(trace))),
+        View.PASSES: ("passes with their steps", ListingOffer("passes", lambda: passes_listing(trace))),
+        View.MEMORY: (
+            "memory over the build",
+            ListingOffer("memory", lambda: memory_listing(trace, tables.memory.shown_rows)),
+        ),
+        View.STRATEGIES: (
+            "strategies, operators of Myelin",
+            ListingOffer("strategies", lambda: strategies_listing(facts)),
+        ),
+        View.MESSAGES: (
+            "warnings and errors",
+            ListingOffer("messages", lambda: messages_listing(trace, tables.messages.shown_rows)),
+        ),
+    }
+    words, offer = offers[view]
+    return {words: offer}
 
 
 # Words

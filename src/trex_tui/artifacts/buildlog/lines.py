@@ -29,7 +29,7 @@ class ReadState:
         damage: Why it could not be read to its end, as the end of a sentence; empty if it could.
         cut_off: Whether its last line has no end.
         shortened: How many lines were longer than `LONGEST_LINE`.
-    read_bytes: How much of the file has been read so far, packed as it is.
+        read_bytes: How much of the file has been read so far, packed as it is.
     """
 
     damage: str = ""
@@ -39,19 +39,33 @@ class ReadState:
 
 
 def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
-    """Lists of lines without their ends; `state` is complete when they are.
-
-    A last line that does not end is given only if it is a banner: half a number is not a number.
+    """Lists of lines of a file without their ends, see `lines_of`.
 
     Raises:
         ArtifactError: The file cannot be opened.
     """
+    with open_log(path) as file:
+        yield from lines_of(file, state)
+
+
+def open_log(path: Path) -> BinaryIO:
+    """Open a log for `lines_of`.
+
+    Raises:
+        ArtifactError: It cannot be opened.
+    """
     try:
-        file = path.open("rb", buffering=0)
+        return path.open("rb", buffering=0)
     except OSError as error:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
-    with file:
-        yield from _lines(_texts(file, state), state)
+
+
+def lines_of(file: BinaryIO, state: ReadState) -> Iterator[list[str]]:
+    """Lists of lines without their ends; `state` is complete when they are.
+
+    A last line that does not end is given only if it is a banner: half a number is not a number.
+    """
+    yield from _lines(_texts(file, state), state)
 
 
 def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:

@@ -322,6 +322,8 @@ class BuildTrace:
 
     Attributes:
         path: The file.
+        is_whole: False for what `read_outline` makes of a log: then there are no tunings, no costs of reformats, and no
+            layers in phases; all else is as in the whole.
         lines: How many lines it has.
         runs: The programs run, by their banners. A log of several builds describes the last one.
         tensorrt_version: As stated in words, else as decoded from the banner; None if neither is there.
@@ -338,12 +340,14 @@ class BuildTrace:
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
         performance, trace, profile: Of the last measured run; None if there is none.
+        chosen_shapes: What trtexec says where it chose an input's shape because none was given.
         network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
         bindings: What trtexec created to feed the engine.
         diagnostics: What could not be read, and what is worth knowing.
     """
 
     path: Path
+    is_whole: bool = True
     lines: int = 0
     runs: tuple[Run, ...] = ()
     tensorrt_version: str | None = None
@@ -372,6 +376,7 @@ class BuildTrace:
     performance: Performance | None = None
     trace: TraceAverages | None = None
     profile: ProfileTable | None = None
+    chosen_shapes: tuple[str, ...] = ()
     network_inputs: tuple[str, ...] = ()
     network_outputs: tuple[str, ...] = ()
     bindings: tuple[PrintedBinding, ...] = ()

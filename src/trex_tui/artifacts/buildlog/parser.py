@@ -42,13 +42,17 @@ Handler = Callable[[int, str], None]
 class MessageParser:
     """Takes messages apart and keeps what they tell.
 
+    Args:
+        make_tuner: Makes who reads the messages about tuning, anew for each build.
+
     Attributes:
         non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
         builds: How many builds have begun; `handlers` are others then.
         handlers: First six characters of a message -> who reads it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make_tuner: Callable[[], Tuner] = Tuner) -> None:
+        self._make_tuner = make_tuner
         self.sections = Sections()
         self.dumps = Dumps()
         self.messages = Messages()
@@ -59,7 +63,7 @@ class MessageParser:
 
     def _begin_build(self) -> None:
         """Forget the build before: a log of several describes the last."""
-        self.tuner = Tuner()
+        self.tuner = self._make_tuner()
         self.optimizer = Optimizer()
         self.resources = Resources()
         self.non_conforming: list[tuple[int | None, str]] = []
@@ -105,6 +109,8 @@ class MessageParser:
     def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
         """Count a warning or an error; True if nobody else need read it."""
         self.messages.add(line, severity, message, is_trtexec=is_trtexec)
+        if is_trtexec and "utomatically " in message:
+            self.sections.chose_shape(message)
         if "DLA" in message:
             self.resources.about_dla(line, message)
         if "insufficient" in message or "requested size" in message:
@@ -282,7 +288,7 @@ class MessageParser:
     def _starting(self, _line: int, message: str) -> None:
         if message.startswith("Start parsing network model"):
             self.builds += 1
-            if self.tuner.tunings or self.optimizer.passes:
+            if self.tuner.has_begun or self.optimizer.passes:
                 self._begin_build()
 
     def _engine(self, line: int, message: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import compress
+from operator import itemgetter
 from pathlib import Path
 
 from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
@@ -12,21 +13,22 @@ from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_line
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
 from trex_tui.artifacts.buildlog.prefix import Prefix, pattern_of, starts_of, take_apart
-from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW
+from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW, Tuner
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
 from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.errors import Diagnostic, Severity
 
 STAMP = len("[MM/DD/YYYY-HH:MM:SS] ")
-_VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
+VERBOSE = ("[V] [TRT] ", "[TRT] [V] ")
 """What stands before everything that the library says for its own sake, from trtexec and from Python."""
-PREFIX = STAMP + len(_VERBOSE[0])
+PREFIX = STAMP + len(VERBOSE[0])
 _KEY_END = PREFIX + KEY
 
-_TACTIC, _ROW, _SILENT = object(), object(), object()
+_TACTIC, _ROW, PASSED = object(), object(), object()
 _ROW_NUMBER = PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
 _LONGEST_FOREIGN = 200
+_key = itemgetter(slice(STAMP, _KEY_END))
 _MANY_ROWS = 1024
 
 
@@ -44,15 +46,29 @@ def read_build_log(path: Path, progress: Callable[[int], None] | None = None) ->
         ArtifactError: The file cannot be opened.
     """
     with gc_paused():
-        return _Reader(path, progress).read()
+        return Reader(path, progress).read()
 
 
-class _Reader:
-    def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
+class Reader:
+    """Reads one log, once.
+
+    Attributes:
+        is_whole: Whether the result holds what the log says about tuning.
+        number: Of the line that is read, from 1.
+    """
+
+    is_whole = True
+
+    def __init__(
+        self,
+        path: Path,
+        progress: Callable[[int], None] | None = None,
+        make_tuner: Callable[[], Tuner] = Tuner,
+    ) -> None:
         self.path = path
         self.progress = progress
         self.state = ReadState()
-        self.parser = MessageParser()
+        self.parser = MessageParser(make_tuner)
         self._route = self._routes().get
         self.number = 0
         self._first_stamp: int | None = None
@@ -64,8 +80,13 @@ class _Reader:
         self._broken_line = 0
 
     def read(self) -> BuildTrace:
-        """Read all lines."""
-        for lines in read_lines(self.path, self.state):
+        """Read all lines of the file."""
+        return self.read_pieces(read_lines(self.path, self.state))
+
+    def read_pieces(self, pieces: Iterable[list[str]]) -> BuildTrace:
+        """Read these lines, whatever file they are of."""
+        lines: list[str] = []
+        for lines in pieces:
             rest = lines
             while rest:
                 rest = rest[self._piece(rest) :]
@@ -73,7 +94,16 @@ class _Reader:
                 self.progress(self.state.read_bytes)
         self._flush_rows(self.number)
         self._settle()
+        self._move_on(lines)
         return self._finished()
+
+    def _move_on(self, lines: list[str]) -> None:
+        """To the time of the last of some lines: those that come in masses are not asked for theirs."""
+        for line in reversed(lines):
+            stamp = take_apart(line).stamp
+            if stamp is not None:
+                self._last_stamp = max(stamp, self._last_stamp or stamp)
+                return
 
     def _piece(self, lines: list[str]) -> int:
         """Read some lines; return how many, which is fewer than there are where another build begins.
@@ -83,14 +113,14 @@ class _Reader:
         """
         tuner = self.parser.tuner
         tactics, rows, before = tuner.tactics, self._rows, self.number
-        actions: list[object] = list(map(self._route, [line[STAMP:_KEY_END] for line in lines]))
+        actions: list[object] = list(map(self._route, map(_key, lines)))
         others, is_taken = self._taken(lines, actions)
         end = 0  # of what is read, within `lines`
         for place in others:
             line, action = lines[place], actions[place]
             tactics.next += place - end
             end = place + 1
-            if action is _SILENT:
+            if action is PASSED:
                 continue
             if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
                 if line.find(STAMP_INSIDE, PREFIX) < 0:
@@ -102,14 +132,14 @@ class _Reader:
             if rows:
                 self._flush_rows(before + place)
             if (
-                line[:STAMP] == self._stamp
-                and callable(action)
+                callable(action)
+                and line[:STAMP] == self._stamp
                 and not self._broken
                 and line.find(STAMP_INSIDE, PREFIX) < 0
             ):
                 action(before + end, line[PREFIX:])
             else:
-                self._structural(before + end, line, action)
+                self._line(before + end, line, action)
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
                 self.number = before + end
@@ -132,18 +162,21 @@ class _Reader:
             return [place for place, is_one in enumerate(is_timed) if not is_one], True
         return list(range(len(lines))), False
 
-    def _structural(self, number: int, line: str, action: object) -> None:
-        """A line that is none of the frequent ones, or that something may be wrong with."""
-        self.number = number
-        if self._broken and number > self._broken_line + 1:
-            self._settle()
+    def _line(self, number: int, line: str, action: object) -> None:
+        """Read one line that is neither a tactic nor a row; `action` is who its route leads to."""
         if line[:STAMP] == self._stamp and not self._broken and line.find(STAMP_INSIDE, PREFIX) < 0:
+            if callable(action):
+                action(number, line[PREFIX:])
+                return
             if action is _ROW:
                 self.parser.tuner.myelin_note(number, line[PREFIX:])
                 return
-            if line[STAMP:PREFIX] in _VERBOSE:
+            if line[STAMP:PREFIX] in VERBOSE:
                 self.parser.other(number, line[PREFIX:])
                 return
+        self.number = number
+        if self._broken and number > self._broken_line + 1:
+            self._settle()
         if not self._broken and (not line or line.startswith("&&&& ")):
             self._bare(line)
         else:
@@ -152,9 +185,9 @@ class _Reader:
     def _routes(self) -> dict[str, object]:
         """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
         routes: dict[str, object] = {}
-        for said in _VERBOSE:
+        for said in VERBOSE:
             routes.update({said + key: handler for key, handler in self.parser.handlers.items()})
-            routes.update(dict.fromkeys((said + key for key in SILENT), _SILENT))
+            routes.update(dict.fromkeys((said + key for key in SILENT), PASSED))
             routes[f"{said}Tactic"] = _TACTIC
             routes[f"{said} (fore"] = _ROW
         return routes
@@ -261,6 +294,7 @@ class _Reader:
         decoded = [run.tensorrt_version for run in runs if run.tensorrt_version]
         trace = BuildTrace(
             path=self.path,
+            is_whole=self.is_whole,
             lines=self.number,
             runs=tuple(runs),
             tensorrt_version=parser.sections.version or (decoded[-1] if decoded else None),
@@ -287,6 +321,7 @@ class _Reader:
             performance=results.performance,
             trace=results.trace,
             profile=results.profile,
+            chosen_shapes=tuple(parser.sections.chosen_shapes),
             network_inputs=tuple(parser.sections.inputs),
             network_outputs=tuple(parser.sections.outputs),
             bindings=tuple(results.bindings),

@@ -12,7 +12,7 @@ _BANNER = re.compile(
     r"&&&& (?P<status>RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) (?P<program>TensorRT\.\S+)"
     r"(?: \[TensorRT v(?P<version>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?(?P<more>.*?)(?:# (?P<command>.*))?$"
 )
-_SECTIONS = {
+SECTIONS = {
     "Model Options": "model",
     "Build Options": "build",
     "System Options": "system",
@@ -20,9 +20,12 @@ _SECTIONS = {
     "Reporting Options": "reporting",
     "Device Information": "device",
 }
+"""Heading -> name of the section in `Options`."""
 _INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
 _OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
 _VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
+_CHOSEN_SHAPE = re.compile(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
+_MOST_SHAPES = 1000
 _HEADER = re.compile(
     r"(?P<label>Input filename|ONNX IR version|Opset version|Producer name|Producer version|Domain|Model version|Doc string):"
     r"\s*(?P<value>.*)$"
@@ -35,11 +38,12 @@ class Sections:
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.version: str | None = None
-        self._values: dict[str, dict[str, str]] = {name: {} for name in _SECTIONS.values()}
+        self._values: dict[str, dict[str, str]] = {name: {} for name in SECTIONS.values()}
         self._onnx_line = 0
         self._onnx: dict[str, str] = {}
         self.inputs: list[str] = []
         self.outputs: list[str] = []
+        self.chosen_shapes: list[str] = []
         self._open = ""
         self._seen: set[str] = set()
 
@@ -70,7 +74,7 @@ class Sections:
 
     def begin(self, heading: str) -> bool:
         """`=== … ===`; False if it heads no options."""
-        self._open = _SECTIONS.get(heading, "")
+        self._open = SECTIONS.get(heading, "")
         self._seen = set()
         return bool(self._open)
 
@@ -100,6 +104,12 @@ class Sections:
         if match := _VERSION.match(message):
             text = match["version"].rstrip(".")
             self.version = version_of_number(int(text)) if text.isdecimal() and len(text) < 9 else text
+
+    def chose_shape(self, message: str) -> None:
+        """A warning that may say that trtexec chose a shape."""
+        match = _CHOSEN_SHAPE.search(message)
+        if match is not None and len(self.chosen_shapes) < _MOST_SHAPES:
+            self.chosen_shapes.append(match[0])
 
     def header(self, line: int, message: str) -> None:
         """A line of the block about the ONNX file."""

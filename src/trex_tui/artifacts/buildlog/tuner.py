@@ -42,6 +42,15 @@ _LONGEST_COUNTS = 200
 MYELIN_ROW = re.compile(r" \(foreignNode\)\s+\d+, ")
 
 
+def parts_of_cached(message: str) -> tuple[str, str, str, re.Match[str]] | None:
+    """Layer, formats of inputs and outputs, and result in `L [A -> B] got cached result: R, tactic T, X ms`."""
+    before, _, after = message.partition("] got cached result: ")
+    layer, _, formats = before.rpartition(" [")
+    inputs, arrow, outputs = formats.partition(" -> ")
+    match = _RESULT.match(after)
+    return (layer, inputs, outputs, match) if match and arrow and layer else None
+
+
 class Tuner:
     """Collects tunings, costs of reformats, and the reformats made.
 
@@ -258,12 +267,10 @@ class Tuner:
 
     def cached(self, line: int, message: str) -> None:
         """`L [A -> B] got cached result: R, tactic T, X ms`."""
-        before, _, after = message.partition("] got cached result: ")
-        layer, _, formats = before.rpartition(" [")
-        inputs, arrow, outputs = formats.partition(" -> ")
-        match = _RESULT.match(after)
-        if match is None or not arrow or not layer:
+        parts = parts_of_cached(message)
+        if parts is None:
             return
+        layer, inputs, outputs, match = parts
         self.cached_results += 1
         self._end_combination()
         found = CombinationState(line, self._split(inputs), self._split(outputs))
@@ -306,6 +313,11 @@ class Tuner:
         """The tuning is over, or the log is."""
         self._end_layer()
         self._in_reformats = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything has been tuned."""
+        return bool(self.tunings)
 
     @property
     def layer_name(self) -> str | None:

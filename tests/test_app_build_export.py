@@ -1,0 +1,93 @@
+"""Tables of a build as files: what each row says, and the way from the key to the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from test_app_build import built, names, read, show
+from trex_tui.analysis.build_layers import build_facts, tactic_rows
+from trex_tui.artifacts.buildlog import read_build_log
+from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.engine import load_engine
+from trex_tui.reports.build_listings import (
+    memory_listing,
+    passes_listing,
+    phases_listing,
+    strategies_listing,
+    tactics_listing,
+    tuned_listing,
+)
+from trex_tui.reports.listing import Listing, listing_csv, listing_document, listing_markdown
+from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.export import ExportScreen
+from trex_tui.widgets.build_views import View
+from tui import Session, running
+
+HOSTILE = Listing(
+    "trex-tui/x/1", "things", "a.log", ("name", "time_ms", "ok"), [("<b>|\x1b[31m", float("nan"), True)]
+)
+
+
+def test_rows_are_harmless_and_unknown_is_no_number() -> None:
+    assert listing_csv(HOSTILE) == "name,time_ms,ok\n<b>|␛[31m,,True\n"
+    assert listing_document(HOSTILE)["things"] == [{"name": "<b>|\x1b[31m", "time_ms": None, "ok": True}]
+    row = listing_markdown(HOSTILE).splitlines()[2]
+    assert "<b>" not in row
+    assert row.count(" | ") == 2
+    assert row.endswith("| yes |")
+
+
+def test_listings_hold_all_that_the_log_tells(tmp_path: Path) -> None:
+    engine = load_engine(built(tmp_path))
+    trace = read_build_log(engine.files[ArtifactKind.BUILD_LOG])
+    facts = build_facts(trace, engine)
+    assert len(phases_listing(trace).rows) == len(trace.phases)
+    assert len(passes_listing(trace).rows) == len(trace.passes) + len(trace.fusions)
+    assert len(memory_listing(trace, trace.memory).rows) == len(trace.memory)
+    layers = listing_document(tuned_listing(facts, facts.tuned))["layers"]
+    assert [one["name"] for one in layers] == [one.name for one in trace.tunings]
+    tactics = listing_document(tactics_listing(facts, facts.tuned))["tactics"]
+    for tuned, layer in zip(facts.tuned, layers, strict=True):
+        mine = [one for one in tactics if one["layer"] == tuned.tuning.name]
+        assert len(mine) == len(tactic_rows(facts, tuned))
+        assert sum(one["skipped"] is not None for one in mine) == layer["skipped"]
+        if layer["chosen_ms"] is not None:
+            assert layer["chosen_ms"] in [one["time_ms"] for one in mine if one["in_engine"]]
+    for one in (strategies_listing(facts), passes_listing(trace)):
+        rows = list(csv.reader(io.StringIO(listing_csv(one))))
+        assert {len(row) for row in rows} == {len(one.columns)}
+
+
+async def exported(session: Session, choice: int, folder: Path, name: str) -> str:
+    """Press `e`, choose of what, and write it to a file of this name."""
+    await session.press("e")
+    assert isinstance(session.app.screen, ChooseScreen)
+    await session.press("g", *["j"] * choice, "enter")
+    screen = session.app.screen
+    assert isinstance(screen, ExportScreen)
+    assert "build-" in screen.line.value
+    screen.line.value = str(folder / name)
+    await session.press("enter")
+    await session.until((folder / name).exists)
+    return (folder / name).read_text(encoding="utf-8")
+
+
+async def test_every_table_of_a_build_is_exported(tmp_path):
+    async with running(built(tmp_path), tab="build") as session:
+        await read(session)
+        found = await show(session, View.LAYERS)
+        layers = json.loads(await exported(session, 0, tmp_path, "layers.json"))
+        assert layers["schema"] == "trex-tui/build-layers/1"
+        assert [one["name"] for one in layers["layers"]] == names(found)
+        await session.press("g", "enter")
+        assert found.tuned is not None
+        one = await exported(session, 0, tmp_path, "one.csv")
+        assert len(one.splitlines()) == 1 + len(found.table.shown_rows)
+        await show(session, View.MESSAGES)
+        assert "| W | 2 |" in await exported(session, 0, tmp_path, "messages.md")
+        await session.press("e", "G", "enter")
+        assert isinstance(session.app.screen, ExportScreen)
+        assert ".layers.csv" in session.app.screen.line.value

@@ -1,0 +1,73 @@
+"""What a log tells of streams, DLA, the timing cache and reformats, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from trex_tui.artifacts.buildlog.model import (
+    BackendStrategy,
+    BuildTrace,
+    Dla,
+    DlaFallback,
+    Streams,
+    TimingCache,
+    Verdict,
+)
+from trex_tui.artifacts.buildlog.tuning import InsertedReformat
+from trex_tui.reports.build_resources import (
+    MOST_LINES,
+    cache_words,
+    dla_words,
+    placement_lines,
+    reformats_words,
+    streams_words,
+)
+
+NONE = BuildTrace(Path("a.log"))
+KEPT = InsertedReformat(
+    5, 3, "Reformatted Input Tensor 0 to conv2", "y", "Float(4,2,1)", "Half(4,1:8,1)", 0.25
+)
+
+
+def test_nothing_told_is_nothing_said() -> None:
+    assert (cache_words(NONE), streams_words(NONE), dla_words(NONE), reformats_words(NONE)) == (
+        "",
+        "",
+        "",
+        "",
+    )
+    assert list(placement_lines(NONE)) == []
+    only_gpu = replace(NONE, dla=Dla(gpu_layers=("a", "b")))
+    assert dla_words(only_gpu) == "", "8.x prints this for every build"
+
+
+def test_streams_and_cache() -> None:
+    trace = replace(
+        NONE,
+        streams=Streams(3, 2, 7, "a reason"),
+        cache=TimingCache("global", 1024, 2048, "t.cache", entries=251, hits=0),
+    )
+    assert streams_words(trace) == "3, 2 auxiliary, 7 events, one stream, because a reason"
+    assert cache_words(trace) == "global, t.cache, 1.00 KiB loaded, 2.00 KiB saved, 251 entries, 0 hits"
+
+
+def test_dla_reformats_and_other_implementations() -> None:
+    many = tuple(
+        DlaFallback(number, f"l{number}", "no", "why" if number == 1 else "") for number in range(1, 51)
+    )
+    trace = replace(
+        NONE,
+        strategies=(BackendStrategy(1, 3, Verdict.CHOSEN), BackendStrategy(2, 4, Verdict.SKIPPED)),
+        dla=Dla(("a",), ("b", "c"), many),
+        reformats=(KEPT, replace(KEPT, cost_ms=None), replace(KEPT, strategy=4)),
+        non_conforming=("odd",),
+    )
+    assert dla_words(trace) == "1 layer on DLA, 2 on the GPU, 50 fallbacks"
+    assert reformats_words(trace) == "2 inserted, 0.250000 ms when they were timed, 1 of unknown cost"
+    lines = [(line.label, line.text) for line in placement_lines(trace)]
+    assert ("line 1", "l1: no") in lines
+    assert ("", "why") in lines
+    assert ("", f"and {50 - MOST_LINES} more") in lines
+    assert sum("Reformatted Input Tensor 0 to conv2" in text for _, text in lines) == 2
+    assert lines[-1] == ("", "odd")
