@@ -83,13 +83,16 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["open", *arguments]
 
 
+_FILTERS = ("--filter", "--query", "--highlight")
+
+
 def _with_joined_filter(arguments: list[str]) -> list[str]:
     """Write `--filter -word` as `--filter=-word`: argparse would take the word for an option."""
     joined: list[str] = []
     for argument in arguments:
         is_word = argument.startswith("-") and not argument.startswith("--")
-        if is_word and joined and joined[-1] == "--filter":
-            joined[-1] = f"--filter={argument}"
+        if is_word and joined and joined[-1] in _FILTERS:
+            joined[-1] = f"{joined[-1]}={argument}"
         else:
             joined.append(argument)
     return joined
@@ -280,6 +283,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "explain": _explain,
     "build-log": _of("build_log", "run_build_log"),
     "metadata": _of("build_log", "run_metadata"),
+    "export": _of("export", "run_export"),
 }
 
 

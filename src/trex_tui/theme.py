@@ -1,8 +1,4 @@
-"""Colours: our themes, and one map from kinds and precisions to theme tokens.
-
-Only tokens, never literal colours, reach the widgets, so that every theme works, the 16-colour ones included. Kind and
-precision are always words as well: nothing is told by colour alone.
-"""
+"""Colours of the terminal: our themes. Which kind, precision and severity has which of their tokens is `colours`' to say."""
 
 from __future__ import annotations
 
@@ -12,40 +8,54 @@ from typing import TYPE_CHECKING
 from textual.color import Color
 from textual.theme import Theme
 
-from trex_tui.engine.dtypes import DataType
-from trex_tui.engine.kinds import LayerKind
+from trex_tui.colours import DARK, LIGHT, kind_style, precision_style, severity_style
 from trex_tui.terminal import PLAIN_THEME
 
 if TYPE_CHECKING:
     from trex_tui.settings import Settings
 
+__all__ = [
+    "CONTRAST_DARK",
+    "CONTRAST_LIGHT",
+    "DEFAULT_THEME",
+    "THEMES",
+    "TREX_DARK",
+    "TREX_LIGHT",
+    "first_theme",
+    "kind_style",
+    "muted_colour",
+    "precision_style",
+    "severity_style",
+    "theme_setting",
+]
+
 TREX_DARK = Theme(
     name="trex-dark",
-    primary="#5fb3b3",
-    secondary="#8fa8f0",
-    accent="#f0a868",
-    success="#9ccc65",
-    warning="#e5c453",
-    error="#f07171",
-    foreground="#d5dbe1",
-    background="#0e1318",
-    surface="#131a21",
-    panel="#1b242d",
+    primary=DARK["primary"],
+    secondary=DARK["secondary"],
+    accent=DARK["accent"],
+    success=DARK["success"],
+    warning=DARK["warning"],
+    error=DARK["error"],
+    foreground=DARK["foreground"],
+    background=DARK["background"],
+    surface=DARK["surface"],
+    panel=DARK["panel"],
     dark=True,
     variables={"footer-key-foreground": "#f0a868", "block-cursor-text-style": "none"},
 )
 TREX_LIGHT = Theme(
     name="trex-light",
-    primary="#1f7a7a",
-    secondary="#3f57b5",
-    accent="#b35a00",
-    success="#3d7a1f",
-    warning="#8a6a00",
-    error="#b3261e",
-    foreground="#1d242b",
-    background="#f6f7f5",
-    surface="#ffffff",
-    panel="#e6e9e6",
+    primary=LIGHT["primary"],
+    secondary=LIGHT["secondary"],
+    accent=LIGHT["accent"],
+    success=LIGHT["success"],
+    warning=LIGHT["warning"],
+    error=LIGHT["error"],
+    foreground=LIGHT["foreground"],
+    background=LIGHT["background"],
+    surface=LIGHT["surface"],
+    panel=LIGHT["panel"],
     dark=False,
     variables={"footer-key-foreground": "#b35a00", "block-cursor-text-style": "none"},
 )
@@ -109,39 +119,6 @@ def theme_setting(environ: Mapping[str, str], name: str) -> str:
     return "plain_theme" if environ["TEXTUAL_THEME"] == PLAIN_THEME and name.startswith("ansi") else ""
 
 
-_IDLE = "$muted"
-_KINDS = {
-    LayerKind.CONVOLUTION: "$primary",
-    LayerKind.GEMM: "$accent",
-    LayerKind.ATTENTION: "bold $accent",
-    LayerKind.POINTWISE: "$success",
-    LayerKind.REDUCTION: "$secondary",
-    LayerKind.SOFTMAX: "$secondary",
-    LayerKind.POOLING: "$secondary",
-    LayerKind.SCALE: "$success",
-    LayerKind.QUANTIZE: "$warning",
-    LayerKind.REFORMAT: "$warning",
-    LayerKind.PLUGIN: "$error",
-    LayerKind.FUSED: "bold $secondary",
-    LayerKind.MYELIN: "bold $secondary",
-    LayerKind.CONSTANT: _IDLE,
-    LayerKind.SHAPE: _IDLE,
-    LayerKind.SYNC: _IDLE,
-    LayerKind.NOOP: _IDLE,
-}
-_PRECISIONS = {
-    DataType.FP32: "$error",
-    DataType.TF32: "$error",
-    DataType.FP16: "$accent",
-    DataType.BF16: "$accent",
-    DataType.INT8: "$success",
-    DataType.FP8: "$success",
-    DataType.INT4: "bold $success",
-    DataType.FP4: "bold $success",
-}
-_SEVERITIES = {"error": "bold $error", "warning": "$warning", "info": "$secondary", "good": "$success"}
-
-
 def muted_colour(theme: Theme) -> str:
     """Colour of secondary text, for `$muted`: Textual's own `$text-muted` is not known outside of style sheets."""
     if theme.name.startswith("ansi"):
@@ -151,18 +128,3 @@ def muted_colour(theme: Theme) -> str:
         return theme.foreground or "ansi_default"
     foreground = Color.parse(theme.foreground) if theme.foreground else background.inverse
     return background.blend(foreground, 0.62).hex
-
-
-def kind_style(kind: LayerKind) -> str:
-    """Style of a kind; movement of data (shuffle, slice, concat, resize) stays in the colour of text."""
-    return _KINDS.get(kind, "$foreground")
-
-
-def precision_style(precision: DataType | None) -> str:
-    """Style of a precision: the wider, the warmer."""
-    return _PRECISIONS.get(precision, "$muted") if precision else "$muted"
-
-
-def severity_style(severity: str | None) -> str:
-    """Style of a severity, of a diagnostic or of a finding; of none where there is none."""
-    return _SEVERITIES[severity] if severity else "$muted"
