@@ -128,6 +128,8 @@ def _leave_at_once(code: int) -> int:
     """
     sys.stdout.flush()
     sys.stderr.flush()
+    if archive := sys.modules.get("trex_tui.artifacts.archive"):
+        archive.forget()
     os._exit(code)
 
 

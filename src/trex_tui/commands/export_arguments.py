@@ -54,8 +54,12 @@ def add_export(
     export.add_argument(
         "--format", choices=FORMATS, help="whatever the ending; trace is .perfetto.json or .trace.json"
     )
-    export.add_argument("--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`")
-    export.add_argument("--around", metavar="LAYER", help="only a layer and what is near: name, part of it, or index")
+    export.add_argument(
+        "--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`"
+    )
+    export.add_argument(
+        "--around", metavar="LAYER", help="only a layer and what is near: name, part of it, or index"
+    )
     export.add_argument(
         "--radius", type=count, metavar="N", help="how many links near is; default: 2, and 0 for --query"
     )
@@ -77,7 +81,9 @@ def add_export(
         help="memory between layers as boxes: what is used again, or all; default: none",
     )
     pictures.add_argument("--constants", action="store_true", help="draw weights that are inputs of layers")
-    pictures.add_argument("--metadata", action="store_true", help="all that is known of a layer in its tooltip")
+    pictures.add_argument(
+        "--metadata", action="store_true", help="all that is known of a layer in its tooltip"
+    )
     pictures.add_argument(
         "--layout", choices=LAYOUTS, default="auto", help="who places the boxes of a picture; default: auto"
     )

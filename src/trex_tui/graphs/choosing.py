@@ -94,7 +94,9 @@ def chosen_layers(
     Raises:
         TrexError: As `matching` and `layer_named`.
     """
-    queried = None if query is None else with_neighbours(engine, matching(engine, query, "--query"), radius or 0)
+    queried = (
+        None if query is None else with_neighbours(engine, matching(engine, query, "--query"), radius or 0)
+    )
     if around is None:
         return queried
     near = with_neighbours(engine, [layer_named(engine, around)], 2 if radius is None else radius)

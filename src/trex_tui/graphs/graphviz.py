@@ -33,8 +33,12 @@ def drawn_by_dot(program: str, text: str, form: str, seconds: float) -> tuple[by
         TrexError: It failed; the message is its own.
     """
     try:
-        done = subprocess.run(  # noqa: S603 - a list of arguments, no name among them; the text goes through a pipe
-            [program, f"-T{form}"], input=text.encode("utf-8"), capture_output=True, timeout=seconds, check=False
+        done = subprocess.run(
+            [program, f"-T{form}"],
+            input=text.encode("utf-8"),
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise DotTimeoutError(f"dot took longer than {seconds:g} s") from None

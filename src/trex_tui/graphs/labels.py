@@ -47,7 +47,9 @@ def label_parts(text: str) -> list[str]:
     for part in parts:
         if part not in _ARROWS and part not in ALL_COLUMNS_BY_NAME:
             short = ", ".join((*_ARROWS, *_ALIASES))
-            raise TrexError(f"--labels: {part!r} is no column (`trex-tui explain` lists them), nor one of: {short}")
+            raise TrexError(
+                f"--labels: {part!r} is no column (`trex-tui explain` lists them), nor one of: {short}"
+            )
     return parts
 
 

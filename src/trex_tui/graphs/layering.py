@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 SWEEPS = 8
 """Passes down and up over the rows; more of them hardly move anything."""
@@ -103,7 +104,7 @@ def _cut_into_pieces(layering: Layering, edges: Sequence[tuple[int, int]]) -> No
             layering.below.append([])
         chain.append(target)
         layering.chains[number] = chain
-        for upper, lower in zip(chain, chain[1:], strict=False):
+        for upper, lower in pairwise(chain):
             layering.below[upper].append(lower)
             layering.above[lower].append(upper)
     layering.beside.sort()

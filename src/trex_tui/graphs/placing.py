@@ -17,7 +17,9 @@ _STRAIGHT = 8.0
 """How much more a piece of a long arrow clings to the next piece than a box to a box: long arrows are straight."""
 
 
-def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float], gap: float) -> list[float]:
+def spread(
+    wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float], gap: float
+) -> list[float]:
     """Middles of boxes, in order, without overlap, with the least weighted sum of squared distances from what is wanted."""
     offsets, offset = [], 0.0
     for place, width in enumerate(widths):
@@ -47,7 +49,9 @@ def middles(layering: Layering, widths: Sequence[float]) -> list[float]:
     wide = [*widths, *[0.0] * (len(layering.row_of) - boxes)]
     x = [0.0] * len(wide)
     for row in layering.rows:
-        for one, middle in zip(row, spread([0.0] * len(row), [1.0] * len(row), [wide[o] for o in row], GAP), strict=True):
+        for one, middle in zip(
+            row, spread([0.0] * len(row), [1.0] * len(row), [wide[o] for o in row], GAP), strict=True
+        ):
             x[one] = middle
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0

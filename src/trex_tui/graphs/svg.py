@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from xml.sax.saxutils import escape, quoteattr
 
 from trex_tui.graphs.layering import Layering, layered
 from trex_tui.graphs.model import EdgeRole, EngineGraph, Node, NodeRole, Paint
-from trex_tui.graphs.paint import HIGHLIGHT, MUTED
+from trex_tui.graphs.paint import HIGHLIGHT
 from trex_tui.graphs.placing import GAP, middles
 from trex_tui.text import printable
 
@@ -88,9 +88,9 @@ def _placed(graph: EngineGraph) -> _Picture:
         top += tall + _BETWEEN_ROWS
     y = [0.0] * len(graph.nodes)
     for number in range(len(graph.nodes)):
-        row = layering.row_of[number]
-        if row >= 0:
-            y[number] = tops[row] + (row_heights[row] - heights[number]) / 2
+        place = layering.row_of[number]
+        if place >= 0:
+            y[number] = tops[place] + (row_heights[place] - heights[number]) / 2
     drawn = [number for row in layering.rows for number in row]
     wide = [*widths, *[0.0] * (len(x) - len(widths))]
     left = min((x[one] - wide[one] / 2 for one in drawn), default=0.0) - _MARGIN
@@ -161,7 +161,9 @@ def _through(picture: _Picture, number: int) -> str:
         row = picture.layering.row_of[one]
         below = picture.y[target] if one == target else picture.tops[row]
         middle = (y + below) / 2
-        path.append(f"C{x:.1f} {middle:.1f} {picture.x[one]:.1f} {middle:.1f} {picture.x[one]:.1f} {below:.1f}")
+        path.append(
+            f"C{x:.1f} {middle:.1f} {picture.x[one]:.1f} {middle:.1f} {picture.x[one]:.1f} {below:.1f}"
+        )
         x, y = picture.x[one], below
         if one != target:
             y += picture.row_heights[row]

@@ -140,7 +140,9 @@ def _track(
     yield from events
 
 
-def _query(row: int, thread: int, start_ms: float, duration_ms: float, more: dict[str, float | None]) -> _Event:
+def _query(
+    row: int, thread: int, start_ms: float, duration_ms: float, more: dict[str, float | None]
+) -> _Event:
     return {
         "name": f"query {row}",
         "cat": "query",
