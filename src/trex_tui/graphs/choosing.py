@@ -94,14 +94,16 @@ def chosen_layers(
     Raises:
         TrexError: As `matching` and `layer_named`.
     """
-    queried = (
-        None if query is None else with_neighbours(engine, matching(engine, query, "--query"), radius or 0)
-    )
     if around is None:
-        return queried
+        return (
+            None
+            if query is None
+            else with_neighbours(engine, matching(engine, query, "--query"), radius or 0)
+        )
     near = with_neighbours(engine, [layer_named(engine, around)], 2 if radius is None else radius)
-    if queried is None:
+    if query is None:
         return near
-    if not near & queried:
+    found = near & matching(engine, query, "--query")
+    if not found:
         raise TrexError("--around and --query have no layer in common")
-    return near & queried
+    return found

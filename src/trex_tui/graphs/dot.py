@@ -24,32 +24,34 @@ _SHAPES = {
 _STYLES = {EdgeRole.DATA: "", EdgeRole.LOOP: "dashed", EdgeRole.REUSE: "dotted"}
 
 
-def escaped(text: str) -> str:
+def escaped(text: str, *, is_tooltip: bool = False) -> str:
     """Text as a quoted string in which Graphviz sees nothing but letters; newlines separate lines.
 
     What is too long for Graphviz ends in an ellipsis.
+
+    Args:
+        is_tooltip: Graphviz 2.43 resolves the escapes of tooltips twice.
     """
-    safe = "\\n".join(_escaped_line(line) for line in text.split("\n"))
+    backslash = "\\\\\\\\" if is_tooltip else "\\\\"
+    safe = _safe(text, backslash)
     if len(safe.encode("utf-8")) > MOST_BYTES:
-        safe = _cut(text)
+        safe = _safe(text[: _longest(text, backslash)], backslash) + ELLIPSIS
     return f'"{safe}"'
 
 
-def _escaped_line(line: str) -> str:
-    return printable(line).replace("\\", "\\\\").replace("&", "&amp;").replace('"', '\\"')
+def _safe(text: str, backslash: str) -> str:
+    lines = (printable(line).replace("\\", backslash) for line in text.split("\n"))
+    return "\\n".join(line.replace("&", "&amp;").replace('"', '\\"') for line in lines)
 
 
-def _cut(text: str) -> str:
-    """The longest beginning that fits: no escape is torn apart."""
+def _longest(text: str, backslash: str) -> int:
+    """How many letters fit: no escape is torn apart."""
     least, most = 0, min(len(text), MOST_BYTES)
     while least < most:
         middle = (least + most + 1) // 2
-        safe = "\\n".join(_escaped_line(line) for line in text[:middle].split("\n"))
-        if len(safe.encode("utf-8")) + len(ELLIPSIS.encode("utf-8")) <= MOST_BYTES:
-            least = middle
-        else:
-            most = middle - 1
-    return "\\n".join(_escaped_line(line) for line in text[:least].split("\n")) + ELLIPSIS
+        size = len(_safe(text[:middle], backslash).encode("utf-8")) + len(ELLIPSIS.encode("utf-8"))
+        least, most = (middle, most) if size <= MOST_BYTES else (least, middle - 1)
+    return least
 
 
 def write_dot(graph: EngineGraph) -> str:
@@ -65,7 +67,11 @@ def _lines(graph: EngineGraph) -> Iterator[str]:
     for node in graph.nodes:
         yield f"  {node.id} [{_node_attributes(node)}];"
     for edge in graph.edges:
-        attributes = [f'color="{edge.paint}"', f"tooltip={escaped(edge.text)}", f"role={edge.role.value}"]
+        attributes = [
+            f'color="{edge.paint}"',
+            f"tooltip={escaped(edge.text, is_tooltip=True)}",
+            f"role={edge.role.value}",
+        ]
         if edge.port is not None:
             attributes.append(f"port={edge.port}")
         if _STYLES[edge.role]:
@@ -81,7 +87,10 @@ _PACK = 'pack=true, packmode="array_12"'
 
 
 def _node_attributes(node: Node) -> str:
-    attributes = [f"label={escaped(chr(10).join(node.lines))}", f"tooltip={escaped(node.tooltip)}"]
+    attributes = [
+        f"label={escaped(chr(10).join(node.lines))}",
+        f"tooltip={escaped(node.tooltip, is_tooltip=True)}",
+    ]
     attributes += [f'fillcolor="{node.paint.fill}"', f'color="{node.paint.line}"']
     attributes.append(f"shape={_SHAPES.get(node.role, 'ellipse')}")
     if node.role is not NodeRole.LAYER:

@@ -71,7 +71,10 @@ def _part(engine: Engine, layer: Layer, part: str) -> str:
     if part in _ARROWS:
         before, after = (_value(engine, layer, ALL_COLUMNS_BY_NAME[name]) for name in _ARROWS[part])
         return f"{before} → {after}"
-    return _value(engine, layer, ALL_COLUMNS_BY_NAME[part])
+    column = ALL_COLUMNS_BY_NAME[part]
+    text = _value(engine, layer, column)
+    # A number without its unit says nothing; that of a time says what it is of.
+    return f"{column.title} {text}" if column.is_number and not column.name.endswith(tuple(_UNITS)) else text
 
 
 def _value(engine: Engine, layer: Layer, column: Column) -> str:
