@@ -82,7 +82,7 @@ def test_any_names_stay_names(names: list[str]) -> None:
 
 @given(st.text(max_size=200) | st.text(st.sampled_from('\\"&\n<>'), max_size=60))
 def test_strings_end_where_they_should(text: str) -> None:
-    """Read as Graphviz's scanner reads: two backslashes are one letter, and a quote ends the string unless one is before it."""
+    """As the scanner reads: two backslashes are one letter, and a quote ends the string unless one is before it."""
     inside = escaped(text)[1:-1]
     assert re.fullmatch(r'(?:[^"\\\n]|\\\\|\\"|\\n)*', inside)
     assert re.sub(r"&amp;", "", inside).count("&") == 0
@@ -129,7 +129,7 @@ def test_dot_is_given_a_time_and_heard(tmp_path: Path) -> None:
     slow.chmod(0o755)
     with pytest.raises(DotTimeoutError, match=r"longer than 0\.1 s"):
         drawn_by_dot(str(slow), "digraph {}", "svg", 0.1)
-    with pytest.raises(TrexError, match="dot could not draw it: .*syntax error"):
+    with pytest.raises(TrexError, match=r"dot could not draw it: .*syntax error"):
         drawn_by_dot(str(shutil.which("dot")), "digraph {", "svg", 10)
     with pytest.raises(TrexError, match="cannot be run"):
         drawn_by_dot(str(tmp_path / "absent"), "digraph {}", "svg", 10)

@@ -123,6 +123,8 @@ def _exported(engine: Engine, form: str, options: argparse.Namespace) -> tuple[s
         what = f"{plural(facts['layers'], 'layer')} and {plural(facts['queries'], 'query', 'queries')}"
         return json.dumps(document, allow_nan=False) + "\n", what
     graph = _graph(engine, options)
+    if options.highlight and not any(node.is_highlighted for node in graph.nodes):
+        complain(f"info: --highlight: {options.highlight!r} fits no layer that is drawn")
     what = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')}"
     return _graph_as(engine, graph, form, options), what
 

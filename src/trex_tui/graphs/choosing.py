@@ -13,20 +13,24 @@ _MOST_NAMED = 3
 
 
 def matching(engine: Engine, text: str, option: str) -> frozenset[int]:
-    """Indices of the layers that an expression of the filter language lets through.
+    """Indices of the layers that an expression of the filter language lets through; perhaps none.
 
     Args:
         option: What the expression was given with, for the message.
 
     Raises:
-        TrexError: The expression makes no sense, or fits no layer.
+        TrexError: The expression makes no sense.
     """
     try:
-        found = frozenset(layer.index for layer in filter_layers(engine, text))
+        return frozenset(layer.index for layer in filter_layers(engine, text))
     except FilterError as error:
         raise TrexError(f"{option}: {error.pointed}") from None
+
+
+def _queried(engine: Engine, text: str) -> frozenset[int]:
+    found = matching(engine, text, "--query")
     if not found:
-        raise TrexError(f"{option}: {text!r} fits none of the {plural(len(engine.layers), 'layer')}")
+        raise TrexError(f"--query: {text!r} fits none of the {plural(len(engine.layers), 'layer')}")
     return found
 
 
@@ -92,18 +96,14 @@ def chosen_layers(
     `radius` (0) links from them. Both together: what both draw.
 
     Raises:
-        TrexError: As `matching` and `layer_named`.
+        TrexError: As `matching` and `layer_named`, or nothing is left to draw.
     """
     if around is None:
-        return (
-            None
-            if query is None
-            else with_neighbours(engine, matching(engine, query, "--query"), radius or 0)
-        )
+        return None if query is None else with_neighbours(engine, _queried(engine, query), radius or 0)
     near = with_neighbours(engine, [layer_named(engine, around)], 2 if radius is None else radius)
     if query is None:
         return near
-    found = near & matching(engine, query, "--query")
+    found = near & _queried(engine, query)
     if not found:
         raise TrexError("--around and --query have no layer in common")
     return found
