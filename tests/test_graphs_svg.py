@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -149,16 +150,18 @@ def boxes_of(root: ElementTree.Element) -> list[tuple[float, float, float, float
     ]
 
 
-def test_no_box_covers_another(tmp_path: Path) -> None:
-    looping: Engine = reusing_engine(tmp_path / "a")
-    names = names_only_engine(tmp_path / "b")
-    for engine in (looping, names):
-        root = check_picture(
-            build_graph(engine, GraphOptions(regions=Regions.ALL, constants=True, highlight="ms>0.1"))
-        )
-        boxes = sorted(boxes_of(root))
-        for place, (left, top, right, bottom) in enumerate(boxes):
-            for other in boxes[place + 1 :]:
-                assert other[0] >= right or other[1] >= bottom or other[3] <= top or other[2] <= left
-    dashes = {one.get("stroke-dasharray") for one in root.iter(f"{SVG}path")}
-    assert dashes == {None}
+@pytest.mark.parametrize(
+    ("build", "dashes"),
+    [(reusing_engine, {None, "5 3", "1 3"}), (names_only_engine, set())],
+    ids=["loop", "names"],
+)
+def test_no_box_covers_another(
+    build: Callable[[Path], Engine], dashes: set[str | None], tmp_path: Path
+) -> None:
+    options = GraphOptions(regions=Regions.ALL, constants=True, highlight="ms>0.1")
+    root = check_picture(build_graph(build(tmp_path), options))
+    boxes = sorted(boxes_of(root))
+    for place, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            assert other[0] >= right or other[1] >= bottom or other[3] <= top or other[2] <= left
+    assert {one.get("stroke-dasharray") for one in root.iter(f"{SVG}path")} == dashes

@@ -41,6 +41,8 @@ def add_export(
         add_paths: Adds those of every command that loads engines.
         count: Reads a whole number.
     """
+    from trex_tui.arguments import _FILES
+
     export = commands.add_parser(
         "export",
         help="the graph, the layer table or the times of one engine as a file for another program",
@@ -48,9 +50,10 @@ def add_export(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_paths(export)
-    export.add_argument(
+    output = export.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="its ending tells the format; - for stdout"
     )
+    output.complete = _FILES  # type: ignore[attr-defined]
     export.add_argument(
         "--format", choices=FORMATS, help="whatever the ending; trace is .perfetto.json or .trace.json"
     )
