@@ -83,9 +83,10 @@ def test_graph_files_come_back_as_they_were(which: str, request: pytest.FixtureR
 
 
 def test_graph_files_state_the_columns(real: Engine) -> None:
-    network = networks.as_network(real, build_graph(real, GraphOptions()), ALL_COLUMNS)
+    document = networks.graph_document(real, build_graph(real, GraphOptions()), ALL_COLUMNS)
+    nodes = {one["id"]: one for one in document["nodes"]}
     for one in real.layers:
-        told = network.nodes[f"layer_{one.index}"]
+        told = nodes[f"layer_{one.index}"]
         for column in COLUMNS:
             value = column.value(real, one)
             value = ";".join(value) if isinstance(value, tuple) else value

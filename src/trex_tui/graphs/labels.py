@@ -26,6 +26,10 @@ _ALIASES = {
 }
 _ARROWS = {"shape": ("input_shapes", "output_shapes"), "format": ("input_formats", "output_formats")}
 _UNITS = {"_ms": " ms", "_pct": " %"}
+_UNIT_OF = {
+    column.name: next((unit for ending, unit in _UNITS.items() if column.name.endswith(ending)), "")
+    for column in ALL_COLUMNS
+}
 # A line of its own for what is long; the rest shares one.
 _LONG = {"name", "layer_type", "tactic", "tactic_value", "onnx_nodes", "compute_note", *_ARROWS}
 _LONG |= {column for pair in _ARROWS.values() for column in pair}
@@ -74,13 +78,12 @@ def _part(engine: Engine, layer: Layer, part: str) -> str:
     column = ALL_COLUMNS_BY_NAME[part]
     text = _value(engine, layer, column)
     # A number without its unit says nothing; that of a time says what it is of.
-    return f"{column.title} {text}" if column.is_number and not column.name.endswith(tuple(_UNITS)) else text
+    return f"{column.title} {text}" if column.is_number and not _UNIT_OF[column.name] else text
 
 
 def _value(engine: Engine, layer: Layer, column: Column) -> str:
-    text = cell_text(column, column.value(engine, layer))
-    unit = next((unit for ending, unit in _UNITS.items() if column.name.endswith(ending)), "")
-    return (text or MISSING) + (unit if text != MISSING else "")
+    text = cell_text(column, column.value(engine, layer)) or MISSING
+    return text if text == MISSING else text + _UNIT_OF[column.name]
 
 
 def layer_tooltip(engine: Engine, layer: Layer, *, metadata: bool) -> str:

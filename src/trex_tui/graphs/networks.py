@@ -1,13 +1,11 @@
-"""Graph files for other programs: GraphML, GEXF and node-link JSON, by networkx (130 ms to import)."""
+"""Graph files for other programs: GraphML and GEXF, by networkx (130 ms to import), and node-link JSON."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
@@ -15,21 +13,20 @@ from trex_tui.graphs.model import Edge, EngineGraph, Node, NodeRole
 from trex_tui.reports.layers import is_missing
 from trex_tui.text import printable
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 SCHEMA = "trex-tui/graph/1"
 
 _OF_NODES = {"role", "label", "highlighted", "generation"}
 
 
-def as_network(
-    engine: Engine, graph: EngineGraph, columns: Sequence[Column], text: Callable[[str], str] = str
-) -> nx.MultiDiGraph[str]:
-    """The graph with everything that is known about its nodes and edges; what is unknown is absent.
+def _network(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> nx.MultiDiGraph[str]:
+    """The graph with everything that is known about its nodes and edges; what is unknown is absent."""
+    import networkx as nx
 
-    Args:
-        columns: What is stated of every layer.
-        text: Makes texts what the format can hold.
-    """
-    network: nx.MultiDiGraph[str] = nx.MultiDiGraph()
+    text = printable  # XML can hold neither control characters nor lone surrogates
+    network: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=text(graph.name))
     for node in graph.nodes:
         network.add_node(node.id, **_of_node(engine, node, columns, text))
     for number, edge in enumerate(graph.edges):
@@ -75,25 +72,40 @@ def _of_edge(edge: Edge, text: Callable[[str], str]) -> dict[str, Any]:
 
 
 def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> bytes:
-    """GraphML. Characters that XML cannot hold are shown as `text.printable` shows them."""
-    network = as_network(engine, graph, columns, printable)
-    network.graph["name"] = printable(graph.name)
+    """GraphML. Characters that XML cannot hold are shown as `text.printable` shows them.
+
+    Args:
+        columns: What is stated of every layer.
+    """
+    import networkx as nx
+
     data = io.BytesIO()
-    nx.write_graphml(network, data, named_key_ids=True)
+    nx.write_graphml_xml(_network(engine, graph, columns), data, named_key_ids=True)
     return data.getvalue()
 
 
 def write_gexf(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> bytes:
-    """GEXF, which Gephi reads; texts as in GraphML."""
-    network = as_network(engine, graph, columns, printable)
-    network.graph["name"] = printable(graph.name)
+    """GEXF, which Gephi reads; arguments and texts as in GraphML."""
+    import networkx as nx
+
+    lines = nx.generate_gexf(_network(engine, graph, columns), version="1.2draft")
     # networkx writes the day of writing into the file; equal engines are to give equal files.
-    text = "\n".join(nx.generate_gexf(network, version="1.2draft")) + "\n"
-    return re.sub(r' lastmodifieddate="[^"]*"', "", text, count=1).encode("utf-8")
+    text = re.sub(r' lastmodifieddate="[^"]*"', "", "\n".join(lines) + "\n", count=1)
+    return text.encode("utf-8")
 
 
 def graph_document(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> dict[str, Any]:
-    """Node-link data, as `networkx.node_link_graph(document, edges="edges")` reads it back; texts verbatim."""
-    network = as_network(engine, graph, columns)
-    data = nx.node_link_data(network, edges="edges")
-    return {"schema": SCHEMA, "engine": graph.name, **data}
+    """Node-link data, as `networkx.node_link_graph(document, edges="edges")` reads it; texts verbatim."""
+    ids = [node.id for node in graph.nodes]
+    return {
+        "schema": SCHEMA,
+        "engine": graph.name,
+        "directed": True,
+        "multigraph": True,
+        "graph": {},
+        "nodes": [{"id": node.id, **_of_node(engine, node, columns, str)} for node in graph.nodes],
+        "edges": [
+            {"source": ids[edge.source], "target": ids[edge.target], "key": number, **_of_edge(edge, str)}
+            for number, edge in enumerate(graph.edges)
+        ],
+    }

@@ -67,6 +67,7 @@ def write_xlsx(engine: Engine, columns: Sequence[Column], chosen: Collection[int
     sheet = book.add_worksheet("layers")
     bold = book.add_format({"bold": True})
     for place, column in enumerate(columns):
+        sheet.set_column(place, place, 48 if column.name == "name" else 12 if column.is_number else 18)
         sheet.write_string(0, place, column.name, bold)
     layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
     values = [column.values(engine) for column in columns]
