@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import tempfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import networkx as nx
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import ARTIFACTS, layer, strict_json, tensor, timing_row, write_graph, write_json
@@ -80,6 +83,17 @@ def test_graph_files_come_back_as_they_were(which: str, request: pytest.FixtureR
     assert document["schema"] == "trex-tui/graph/1"
     back = strict_json(json.dumps(document))
     same(nx.node_link_graph(back, edges="edges"), graph, str)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=12))
+def test_any_names_come_back(names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        engine = chain_of(names, Path(folder))
+    graph = build_graph(engine, GraphOptions(regions=Regions.ALL))
+    graphml = networks.write_graphml(engine, graph, FEW)
+    same(nx.read_graphml(io.BytesIO(graphml), force_multigraph=True), graph, printable)
+    same(nx.read_gexf(io.BytesIO(networks.write_gexf(engine, graph, FEW))), graph, printable)
 
 
 def test_graph_files_state_the_columns(real: Engine) -> None:

@@ -64,8 +64,8 @@ def _lines(graph: EngineGraph) -> Iterator[str]:
     yield f"  graph [label={escaped(graph.title)}, labelloc=t, fontname=Helvetica, ranksep=0.35, nodesep=0.25, {_PACK}];"
     yield '  node [fontname=Helvetica, fontsize=10, style="filled,rounded", margin="0.1,0.05"];'
     yield f'  edge [color="{MUTED}", arrowsize=0.6];'
-    for node in graph.nodes:
-        yield f"  {node.id} [{_node_attributes(node)}];"
+    for place, node in enumerate(graph.nodes):
+        yield f"  {node.id} [{_node_attributes(node)}, sortv={place}];"
     for edge in graph.edges:
         attributes = [
             f'color="{edge.paint}"',
@@ -82,8 +82,8 @@ def _lines(graph: EngineGraph) -> Iterator[str]:
     yield "}"
 
 
-# Layers that nothing joins, as where a file holds names only, stand in rows of twelve instead of in one.
-_PACK = 'pack=true, packmode="array_12"'
+# Layers that nothing joins, as where a file holds names only, stand in rows of six, in their order (`sortv`).
+_PACK = 'pack=true, packmode="array_u6"'
 
 
 def _node_attributes(node: Node) -> str:

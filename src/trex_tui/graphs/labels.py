@@ -58,7 +58,7 @@ def label_parts(text: str) -> list[str]:
 
 
 def layer_lines(engine: Engine, layer: Layer, parts: Sequence[str]) -> tuple[str, ...]:
-    """The lines in the box of a layer; short values side by side."""
+    """The lines in the box of a layer; short values side by side, those that are unknown left out."""
     lines: list[str] = []
     side_by_side: list[str] = []
     for part in parts:
@@ -67,7 +67,8 @@ def layer_lines(engine: Engine, layer: Layer, parts: Sequence[str]) -> tuple[str
             side_by_side = []
             lines.append(shorten_middle(_part(engine, layer, part), WIDEST))
         else:
-            side_by_side.append(shorten_middle(_part(engine, layer, part), WIDEST // 2))
+            text = _part(engine, layer, part)
+            side_by_side += [] if text == MISSING else [shorten_middle(text, WIDEST // 2)]
     return (*lines, *([" · ".join(side_by_side)] if side_by_side else []))
 
 
@@ -78,7 +79,8 @@ def _part(engine: Engine, layer: Layer, part: str) -> str:
     column = ALL_COLUMNS_BY_NAME[part]
     text = _value(engine, layer, column)
     # A number without its unit says nothing; that of a time says what it is of.
-    return f"{column.title} {text}" if column.is_number and not _UNIT_OF[column.name] else text
+    says_what = not column.is_number or _UNIT_OF[column.name] or text == MISSING
+    return text if says_what else f"{column.title} {text}"
 
 
 def _value(engine: Engine, layer: Layer, column: Column) -> str:
