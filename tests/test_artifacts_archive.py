@@ -33,7 +33,6 @@ PLAN = b"ftrt" + bytes(20) + bytes([10, 9, 1]) + bytes(100_000)
 def _forgotten() -> Iterator[None]:
     yield
     archive.forget()
-    archive._unpack.cache_clear()
 
 
 def packed(path: Path, **members: Any) -> Path:

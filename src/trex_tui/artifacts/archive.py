@@ -106,5 +106,6 @@ def _remember(directory: Path) -> None:
 
 def forget() -> None:
     """Remove what was unpacked; for processes that end without running what is due at their exit."""
+    _unpack.cache_clear()
     while _unpacked:
         shutil.rmtree(_unpacked.pop(), ignore_errors=True)
