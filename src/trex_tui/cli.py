@@ -154,8 +154,7 @@ def _layers(options: argparse.Namespace) -> int:
     from functools import partial
 
     from trex_tui.analysis.columns import ALL_COLUMNS
-    from trex_tui.commands.engines import load_all
-    from trex_tui.errors import TrexError
+    from trex_tui.commands.engines import load_one
     from trex_tui.reports import layers as report
 
     brief = options.format in ("table", "md")
@@ -164,11 +163,7 @@ def _layers(options: argparse.Namespace) -> int:
         names or (report.BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS])
     )
     sort = report.columns_named([options.sort])[0] if options.sort else None
-    engines, strays = load_all(options)
-    if len(engines) > 1:
-        known = ", ".join(engine.name for engine in engines)
-        raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
-    (engine,) = engines
+    engine, strays = load_one(options)
     chosen = _filtered(engine, options.filter) if options.filter else range(len(engine.layers))
     for diagnostic in (*engine.diagnostics, *strays):
         complain(f"{diagnostic.severity.value}: {diagnostic}")

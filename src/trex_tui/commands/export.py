@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.commands.engines import load_all
+from trex_tui.commands.engines import load_one
 from trex_tui.commands.output import complain
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.reports.layers import columns_named, layers_csv
@@ -53,11 +53,7 @@ def run_export(options: argparse.Namespace) -> int:
         TrexError: The format is not known, the engine not one, an option makes no sense, or a library is missing.
     """
     form = format_of(options.output, options.format)
-    engines, strays = load_all(options)
-    if len(engines) > 1:
-        known = ", ".join(engine.name for engine in engines)
-        raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
-    (engine,) = engines
+    engine, strays = load_one(options)
     target = _target(options.output, form, engine)
     for diagnostic in (*engine.diagnostics, *strays):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
