@@ -30,6 +30,7 @@ FORBIDDEN = {
     "reports": (*UI, "trex_tui.cli"),
     "charts": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli", "numpy", "pandas", "networkx"),
     "svg": (*UI, "trex_tui.lint", "trex_tui.reports", "trex_tui.cli", "rich", "numpy", "pandas", "networkx"),
+    "graphs": (*UI, "trex_tui.lint", "trex_tui.cli", "trex_tui.commands"),
     "filtering": (*UI, "trex_tui.reports", "trex_tui.cli"),
     "services": (*UI, "trex_tui.cli"),
     "capture": (
@@ -150,6 +151,14 @@ def test_version_loads_nothing_heavy() -> None:
 )
 def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str]) -> None:
     assert loaded_by(RUN, *command, str(small_set)) == []
+
+
+def test_exports_without_a_library_load_none(small_set: Path) -> None:
+    run = (
+        "import sys; from trex_tui.cli import main; export = ['export', sys.argv[1], '-o', '-', '--layout', 'builtin'];"
+        "assert [main([*export, '--format', form]) for form in ('dot', 'svg', 'csv', 'trace')] == [0] * 4"
+    )
+    assert loaded_by(run, str(small_set)) == []
 
 
 def test_doctor_for_scripts_loads_nothing_heavy() -> None:

@@ -10,6 +10,7 @@ from trex_tui._version import __version__
 from trex_tui.commands.build_log import add_build_log
 from trex_tui.commands.diff_arguments import add_diff
 from trex_tui.commands.doctor_arguments import add_doctor
+from trex_tui.commands.export_arguments import add_export
 from trex_tui.commands.lint_arguments import add_lint
 from trex_tui.commands.report_arguments import add_report
 from trex_tui.commands.times_arguments import add_times
@@ -125,6 +126,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_diff(commands, _add_paths, _count)
     add_report(commands, _add_paths, _count)
     add_times(commands, _add_paths, _count)
+    add_export(commands, _add_paths, _count)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
     explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")

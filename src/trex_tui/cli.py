@@ -83,13 +83,16 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["open", *arguments]
 
 
+_FILTERS = ("--filter", "--query", "--highlight")
+
+
 def _with_joined_filter(arguments: list[str]) -> list[str]:
     """Write `--filter -word` as `--filter=-word`: argparse would take the word for an option."""
     joined: list[str] = []
     for argument in arguments:
         is_word = argument.startswith("-") and not argument.startswith("--")
-        if is_word and joined and joined[-1] == "--filter":
-            joined[-1] = f"--filter={argument}"
+        if is_word and joined and joined[-1] in _FILTERS:
+            joined[-1] = f"{joined[-1]}={argument}"
         else:
             joined.append(argument)
     return joined
@@ -125,6 +128,8 @@ def _leave_at_once(code: int) -> int:
     """
     sys.stdout.flush()
     sys.stderr.flush()
+    if archive := sys.modules.get("trex_tui.artifacts.archive"):
+        archive.forget()
     os._exit(code)
 
 
@@ -149,8 +154,7 @@ def _layers(options: argparse.Namespace) -> int:
     from functools import partial
 
     from trex_tui.analysis.columns import ALL_COLUMNS
-    from trex_tui.commands.engines import load_all
-    from trex_tui.errors import TrexError
+    from trex_tui.commands.engines import load_one
     from trex_tui.reports import layers as report
 
     brief = options.format in ("table", "md")
@@ -159,11 +163,7 @@ def _layers(options: argparse.Namespace) -> int:
         names or (report.BRIEF_COLUMNS if brief else [c.name for c in ALL_COLUMNS])
     )
     sort = report.columns_named([options.sort])[0] if options.sort else None
-    engines, strays = load_all(options)
-    if len(engines) > 1:
-        known = ", ".join(engine.name for engine in engines)
-        raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
-    (engine,) = engines
+    engine, strays = load_one(options)
     chosen = _filtered(engine, options.filter) if options.filter else range(len(engine.layers))
     for diagnostic in (*engine.diagnostics, *strays):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
@@ -286,6 +286,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "explain": _explain,
     "build-log": _of("build_log", "run_build_log"),
     "metadata": _of("build_log", "run_metadata"),
+    "export": _of("export", "run_export"),
 }
 
 

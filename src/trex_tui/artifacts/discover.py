@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trex_tui.artifacts.kinds import ArtifactKind
-from trex_tui.artifacts.naming import display_name, is_canonical, stem_of, tells_role
+from trex_tui.artifacts.naming import display_name, is_archive, is_canonical, stem_of, tells_role
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
@@ -53,6 +53,8 @@ class _Found:
     path: Path
     kind: ArtifactKind
     stem: str
+    is_packed: bool = False
+    """Out of an archive: files beside it come first."""
 
 
 @dataclass(slots=True)
@@ -179,6 +181,10 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 
 def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
     """The sets that the files given by name belong to."""
+    archives = [path for path in given if is_archive(path)]
+    if archives:
+        others = [path for path in given if path not in archives]
+        return [*map(_set_of_archive, archives), *_sets_of_files(others)]
     if not given:
         return []
     kinds = {}
@@ -192,6 +198,29 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
         graph = next(path for path in given if kinds[path] is ArtifactKind.GRAPH)
         return [_set_with(graph, {kind: path for path, kind in kinds.items()})]
     return [_set_with(path, {kinds[path]: path}) for path in given]
+
+
+def _set_of_archive(path: Path) -> ArtifactSet:
+    """The set of the files beside an archive that take theirs from it, or what it holds alone."""
+    from trex_tui.artifacts.archive import unpack  # 20 ms for zipfile
+
+    unpacked = unpack(path)
+    if unpacked.problem:
+        raise ArtifactError(path, unpacked.problem)
+    inside = frozenset(unpacked.files)
+    try:
+        siblings = sorted(one for one in path.parent.iterdir() if one.is_file())
+    except OSError:
+        siblings = [path]
+    for found in _sets_of_folder(path.parent, siblings).sets:
+        if not inside.isdisjoint(found.files.values()):
+            return found
+    found_kinds = {kind: one for one in unpacked.files if (kind := sniff(one).kind) is not None}
+    for kind in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING, *_LOG_KINDS):
+        if kind in found_kinds:
+            return _set_with(found_kinds[kind], {kind: found_kinds[kind]})
+    message = "holds no log and no layer information, and no JSON of its engine lies beside it"
+    raise ArtifactError(path, message)
 
 
 def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
@@ -235,14 +264,19 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     folder = _Folder(directory)
     found: list[_Found] = []
     for path in files:
+        if is_archive(path):
+            found += _packed(folder, path)
+            continue
         sniffed = sniff(path)
         if sniffed.kind is not None:
             found.append(_Found(path, sniffed.kind, stem_of(path)))
         elif sniffed.claims:
             folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
-    for one in sorted(found, key=lambda one: (not is_canonical(one.path), one.path)):
+    for one in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
         group = folder.groups.setdefault(one.stem, {})
+        if one.kind in group and one.is_packed:
+            continue
         if one.kind in group:
             kind = one.kind.value.replace("_", " ")
             message = (
@@ -252,6 +286,20 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
         else:
             group[one.kind] = one.path
     return _assemble(folder)
+
+
+def _packed(folder: _Folder, path: Path) -> list[_Found]:
+    """The artifacts in an archive; what is damaged is noted."""
+    from trex_tui.artifacts.archive import unpack
+
+    unpacked = unpack(path)
+    if unpacked.problem:
+        folder.note(stem_of(path), Severity.ERROR, path, unpacked.problem)
+    return [
+        _Found(one, kind, stem_of(one), is_packed=True)
+        for one in unpacked.files
+        if (kind := sniff(one).kind) is not None
+    ]
 
 
 def _assemble(folder: _Folder) -> Discovery:

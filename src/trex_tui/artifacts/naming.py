@@ -13,10 +13,10 @@ _CANONICAL = re.compile(
     r"(?P<stem>.+?)\.(?:"
     r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
     r"|(?:build|profile)\.log(?:\.gz)?"
-    r"|engine|plan|trt)",
+    r"|engine|plan|trt|tea)",
     re.IGNORECASE,
 )
-_EXTENSION = re.compile(r"(?:\.(?:json|log|txt|gz|engine|plan|trt))+$", re.IGNORECASE)
+_EXTENSION = re.compile(r"(?:\.(?:json|log|txt|gz|engine|plan|trt|tea))+$", re.IGNORECASE)
 _ENGINE_EXTENSION = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
 _WORD = re.compile(r"[^._\-\s]+")
 
@@ -77,6 +77,11 @@ def stem_of(path: Path) -> str:
         while first < last and words[first].group().lower() in _ROLE_WORDS:
             first += 1
     return base[words[first].start() : words[last - 1].end()] if last > first else ""
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the name is that of a TensorRT engine archive."""
+    return path.suffix.lower() == ".tea"
 
 
 def tells_role(path: Path) -> bool:

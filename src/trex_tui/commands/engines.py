@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.artifacts.discover import with_unique_names
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ArtifactError, TrexError
 from trex_tui.loading import LoadOptions, load
 
 if TYPE_CHECKING:
@@ -35,6 +35,20 @@ def load_all(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
     if not engines:
         raise ArtifactError(strays[-1].file or found.sets[0].directory, strays[-1].message, strays[-1].where)
     return engines, strays
+
+
+def load_one(options: argparse.Namespace) -> tuple[Engine, list[Diagnostic]]:
+    """The one engine that a command is about.
+
+    Raises:
+        ArtifactError: As `load_all`.
+        TrexError: Several engines are there.
+    """
+    engines, strays = load_all(options)
+    if len(engines) > 1:
+        known = ", ".join(engine.name for engine in engines)
+        raise TrexError(f"{len(engines)} engines are there ({known}); name the path of one")
+    return engines[0], strays
 
 
 def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic]]:

@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 
+# Where pyarrow is installed, pandas would keep texts in it, which cannot hold the lone surrogates of a damaged name.
+_TEXT = pd.StringDtype("python")
+
+
 def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
     """One row per layer, in execution order; unknown values are missing, never 0."""
-    # Strings in Python objects, whether pyarrow is installed or not: its own refuse a lone surrogate, which JSON may hold.
-    text = pd.StringDtype("python")
     return pd.DataFrame(
         {
             column.name: pd.array(column.values(engine), dtype="object")
             if column.dtype == "object"
-            else pd.Series(column.values(engine), dtype=text if column.dtype == "string" else column.dtype)
+            else pd.Series(column.values(engine), dtype=_TEXT if column.dtype == "string" else column.dtype)
             for column in columns
         }
     )

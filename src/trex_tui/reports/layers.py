@@ -56,12 +56,13 @@ def sorted_layers(engine: Engine, column: Column | None, *, reverse: bool = Fals
     if column is None:
         return list(reversed(engine.layers)) if reverse else list(engine.layers)
     values = {layer.index: column.value(engine, layer) for layer in engine.layers}
-    known = [layer for layer in engine.layers if not _is_missing(values[layer.index])]
+    known = [layer for layer in engine.layers if not is_missing(values[layer.index])]
     known.sort(key=lambda layer: values[layer.index], reverse=column.is_number is not reverse)
-    return known + [layer for layer in engine.layers if _is_missing(values[layer.index])]
+    return known + [layer for layer in engine.layers if is_missing(values[layer.index])]
 
 
-def _is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell
+def is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell
+    """Whether a cell holds nothing: None, or no number."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -122,7 +123,7 @@ def layers_table(
 
 def cell_text(column: Column, value: Any) -> str:  # noqa: ANN401 - any cell
     """A cell as people read it, safe for a terminal; the unit is in the column's name."""
-    if _is_missing(value):
+    if is_missing(value):
         return MISSING
     if isinstance(value, tuple):
         return ", ".join(map(printable, value))

@@ -167,13 +167,13 @@ def target_of(text: str, name: str) -> Path:
     return path
 
 
-def write_export(path: Path, text: str) -> None:
+def write_export(path: Path, content: str | bytes) -> None:
     """Write the file, whole or not at all.
 
     Raises:
         TrexError: It cannot be written; the message says why.
     """
     try:
-        write_atomically(path, text)
+        write_atomically(path, content)
     except OSError as error:
         raise TrexError(f"{path} cannot be written: {reason(error)}") from error

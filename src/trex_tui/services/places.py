@@ -34,10 +34,10 @@ def _in_home(environ: Mapping[str, str], variable: str, finder: str, file: str) 
     return found / file if found.is_absolute() else None
 
 
-def write_atomically(path: Path, text: str, *, make_directory: bool = False) -> None:
+def write_atomically(path: Path, content: str | bytes, *, make_directory: bool = False) -> None:
     """Write a file so that at any moment there is either the old or the new one, whole.
 
-    What the encoding lacks (lone surrogates) is written as its escape. A link stays a link: its target is replaced.
+    Text is written as UTF-8, what that lacks (lone surrogates) as its escape. A link stays a link: its target is replaced.
 
     Raises:
         OSError: It cannot be written; nothing is left behind.
@@ -47,8 +47,8 @@ def write_atomically(path: Path, text: str, *, make_directory: bool = False) -> 
         target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{NAME}-{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
-        with temporary.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        with temporary.open("xb") as file:
+            file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
         temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -1,0 +1,221 @@
+"""`trex-tui export`: an engine as a file for another program."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.commands.engines import load_one
+from trex_tui.commands.output import complain
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.reports.layers import columns_named, layers_csv
+from trex_tui.services.export import file_stem, target_of, write_export
+from trex_tui.text import plural
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from trex_tui.engine.columns import Column
+    from trex_tui.engine.engine import Engine
+    from trex_tui.graphs.model import EngineGraph
+
+_ENDINGS = {
+    ".perfetto.json": "trace",
+    ".trace.json": "trace",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".svg": "svg",
+    ".png": "png",
+    ".graphml": "graphml",
+    ".gexf": "gexf",
+    ".json": "json",
+    ".onnx": "onnx",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+_BINARY = ("png", "onnx", "parquet", "xlsx")
+_TABLES = ("csv", "parquet", "xlsx")
+LARGEST_FOR_DOT = 400
+"""Nodes and edges up to which `--layout auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a chain
+of 5 000 layers almost a minute; the builtin layout needs one."""
+
+
+def run_export(options: argparse.Namespace) -> int:
+    """Write one engine in one format, and say on stderr what was written.
+
+    Raises:
+        TrexError: The format is not known, the engine not one, an option makes no sense, or a library is missing.
+    """
+    form = format_of(options.output, options.format)
+    engine, strays = load_one(options)
+    target = _target(options.output, form, engine)
+    for diagnostic in (*engine.diagnostics, *strays):
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    content, what = _exported(engine, form, options)
+    if target is None:
+        _print(content)
+    else:
+        write_export(target, content)
+        complain(f"{what} written to {target}")
+    return int(ExitCode.OK)
+
+
+def format_of(output: str, stated: str | None) -> str:
+    """The format that is stated, or that the ending tells.
+
+    Raises:
+        TrexError: Neither tells one, or it cannot go to a terminal.
+    """
+    is_stdout = output == "-"
+    name = Path(output).name.lower()
+    form = stated or next((form for ending, form in _ENDINGS.items() if name.endswith(ending)), None)
+    if form is None:
+        if is_stdout:
+            raise TrexError("-o - needs --format: there is no ending to tell it")
+        raise TrexError(
+            f"{output}: the ending tells no format; known are {' '.join(_ENDINGS)}, or use --format"
+        )
+    if is_stdout and form in _BINARY and sys.stdout.isatty():
+        raise TrexError(f"{form} is nothing for a terminal; name a file with -o, or pipe it")
+    return form
+
+
+def _target(output: str, form: str, engine: Engine) -> Path | None:
+    """The file to write, named after the engine where the output is a directory; None for stdout."""
+    if output == "-":
+        return None
+    ending = next(ending for ending, one in _ENDINGS.items() if one == form)
+    target = target_of(output, file_stem(engine.name) + ending)
+    taken = {os.path.realpath(path) for path in engine.source.files.values()}
+    if os.path.realpath(target) in taken:
+        raise TrexError(f"{target} is one of the engine's own files; choose another name")
+    return target
+
+
+def _print(content: str | bytes) -> None:
+    if isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.buffer.write(content)
+
+
+def _exported(engine: Engine, form: str, options: argparse.Namespace) -> tuple[str | bytes, str]:
+    """The content of the file, and what it is, for the sentence about it."""
+    if form in _TABLES:
+        return _table(engine, form, options)
+    if form == "trace":
+        from trex_tui.graphs.choosing import chosen_layers
+        from trex_tui.graphs.trace import trace_document
+
+        chosen = chosen_layers(engine, options.query, options.around, options.radius)
+        document = trace_document(engine, chosen)
+        facts = document["otherData"]
+        what = f"{plural(facts['layers'], 'layer')} and {plural(facts['queries'], 'query', 'queries')}"
+        return json.dumps(document, allow_nan=False) + "\n", what
+    graph = _graph(engine, options)
+    if options.highlight and not any(node.is_highlighted for node in graph.nodes):
+        complain(f"info: --highlight: {options.highlight!r} fits no layer that is drawn")
+    what = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')}"
+    return _graph_as(engine, graph, form, options), what
+
+
+def _columns(options: argparse.Namespace) -> Sequence[Column]:
+    if not options.columns:
+        return ALL_COLUMNS
+    return columns_named([name.strip() for name in options.columns.split(",")])
+
+
+def _table(engine: Engine, form: str, options: argparse.Namespace) -> tuple[str | bytes, str]:
+    from trex_tui.graphs.choosing import chosen_layers
+
+    columns = _columns(options)
+    chosen = chosen_layers(engine, options.query, options.around, options.radius)
+    layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
+    what = f"{plural(len(layers), 'layer')}, {plural(len(columns), 'column')}"
+    if form == "csv":
+        return layers_csv(engine, layers, columns), what
+    from trex_tui.graphs.tables import write_parquet, write_xlsx
+
+    write = write_parquet if form == "parquet" else write_xlsx
+    return write(engine, columns, chosen), what
+
+
+def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
+    from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+    from trex_tui.graphs.labels import DEFAULT_LABELS, label_parts
+    from trex_tui.graphs.paint import ColorBy
+
+    labels = options.labels or ",".join(DEFAULT_LABELS)
+    return build_graph(
+        engine,
+        GraphOptions(
+            color=ColorBy(options.color),
+            labels=tuple(label_parts(labels)),
+            query=options.query,
+            around=options.around,
+            radius=options.radius,
+            highlight=options.highlight,
+            regions=Regions(options.regions),
+            constants=options.constants,
+            metadata=options.metadata,
+        ),
+    )
+
+
+def _graph_as(engine: Engine, graph: EngineGraph, form: str, options: argparse.Namespace) -> str | bytes:
+    if form == "dot":
+        from trex_tui.graphs.dot import write_dot
+
+        return write_dot(graph)
+    if form in ("svg", "png"):
+        return _picture(graph, form, options)
+    if form == "onnx":
+        from trex_tui.graphs.onnx_file import write_onnx
+
+        return write_onnx(engine, graph)
+    from trex_tui.graphs import networks
+
+    columns = _columns(options)
+    if form == "json":
+        document = networks.graph_document(engine, graph, columns)
+        return json.dumps(document, indent=1, allow_nan=False) + "\n"
+    write = networks.write_graphml if form == "graphml" else networks.write_gexf
+    return write(engine, graph, columns)
+
+
+def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str | bytes:
+    from trex_tui.graphs.graphviz import INSTALL, DotTimeoutError, dot_program, drawn_by_dot
+
+    size = len(graph.nodes) + len(graph.edges)
+    program = None if options.layout == "builtin" else dot_program()
+    is_asked = form == "png" or options.layout == "dot"
+    if form == "png" and options.layout == "builtin":
+        raise TrexError("the builtin layout draws SVG; PNG takes Graphviz: leave --layout out, or write .svg")
+    if is_asked and program is None:
+        raise TrexError(
+            f"{form.upper()} by Graphviz takes its program dot, which is not on PATH: {INSTALL}, or write .svg"
+        )
+    if program is not None and (is_asked or size <= LARGEST_FOR_DOT):
+        from trex_tui.graphs.dot import write_dot
+
+        try:
+            picture, said = drawn_by_dot(program, write_dot(graph), form, options.dot_timeout)
+        except DotTimeoutError as error:
+            if is_asked:
+                raise TrexError(
+                    f"{error}: raise --dot-timeout, choose fewer layers, or use .svg --layout builtin"
+                ) from None
+            complain(f"warning: {error}; drawn by the builtin layout")
+        else:
+            if said:
+                complain(f"warning: dot: {said}")
+            return picture
+    from trex_tui.graphs.svg import write_svg
+
+    return write_svg(graph)

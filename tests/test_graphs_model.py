@@ -1,0 +1,171 @@
+"""The graph of an engine: what stands in it, what is joined, what is written into boxes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph_cases import names_only_engine, reusing_engine
+from helpers import ARTIFACTS, RealSet, real_sets
+from trex_tui.engine import Engine, load_engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.errors import TrexError
+from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+from trex_tui.graphs.labels import label_parts
+from trex_tui.graphs.model import EdgeRole, EngineGraph, NodeRole
+from trex_tui.graphs.paint import HIGHLIGHT, UNKNOWN, ColorBy
+from trex_tui.graphs.regions import close_loops, follow_regions
+
+
+@pytest.fixture
+def reusing(tmp_path: Path) -> Engine:
+    return reusing_engine(tmp_path)
+
+
+def arrows(graph: EngineGraph) -> Counter[tuple[str, str, str]]:
+    names = [f"{node.name}.{node.generation}" if node.tensor else node.name for node in graph.nodes]
+    return Counter((names[edge.source], names[edge.target], edge.role.value) for edge in graph.edges)
+
+
+@pytest.mark.parametrize(
+    "prefix", ["resnet-A100/fp16/", "resnet-A100/qat/", "tf-resnet-RTX3090/fp32/", "mobilenet-qat-TITANRTX/"]
+)
+def test_nodes_and_edges_are_those_of_trex(trex_reference: dict[str, Any], prefix: str) -> None:
+    """trex leaves NoOps out and joins what they join: one box and one arrow less, and one region with its arrow."""
+    (key,) = (key for key in trex_reference if key.startswith(f"trex/{prefix}"))
+    reference = trex_reference[key]["plan_graph"]
+    folder = (ARTIFACTS / key).parent
+    engine = load_engine(sorted(folder.glob(f"{(ARTIFACTS / key).name}.*.json")))
+    noops = sum(layer.kind is LayerKind.NOOP for layer in engine.layers)
+    for regions, name in ((Regions.NONE, "default"), (Regions.ALL, "regions")):
+        graph = build_graph(engine, GraphOptions(regions=regions))
+        layers = sum(node.role is NodeRole.LAYER for node in graph.nodes)
+        memory = len(graph.nodes) - layers
+        more = noops if regions is Regions.ALL else 0
+        assert layers == reference[name]["layer_nodes"] + noops
+        assert memory == reference[name]["memory_nodes"] + more
+        assert len(graph.edges) == reference[name]["edges"] + noops + more
+
+
+@pytest.mark.parametrize("real", real_sets(having=["graph"]))
+def test_values_of_regions_are_the_links_of_the_engine(real: RealSet) -> None:
+    engine = load_engine(real.paths())
+    regions = follow_regions(engine.layers)
+    close_loops(regions, frozenset())
+    found = Counter(
+        (writer, index, name, port, is_loop)
+        for name, values in regions.items()
+        for value in values
+        for is_loop, readers in ((False, value.readers), (True, value.loop_readers))
+        for writer in value.writers
+        for index, port in readers
+    )
+    assert found == Counter(
+        (one.source, one.target, one.tensor, one.port, one.is_loop) for one in engine.links
+    )
+    graph = build_graph(engine, GraphOptions())
+    order = [node.order for node in graph.nodes]
+    assert order == sorted(order)
+    assert all((edge.source < edge.target) != (edge.role is EdgeRole.LOOP) for edge in graph.edges)
+    assert len({node.id for node in graph.nodes}) == len(graph.nodes)
+
+
+def test_memory_that_is_used_again(reusing: Engine) -> None:
+    plain = build_graph(reusing, GraphOptions())
+    assert arrows(plain) == Counter(
+        {
+            ("in.0", "a", "data"): 1,
+            ("e", "a", "loop"): 1,
+            ("a", "b", "data"): 1,
+            ("b", "c", "data"): 1,
+            ("b", "d", "data"): 1,
+            ("c", "e", "data"): 1,
+            ("d", "e", "data"): 1,
+            ("e", "out.0", "data"): 1,
+        }
+    )
+    reused = build_graph(reusing, GraphOptions(regions=Regions.REUSED))
+    boxes = [(node.name, node.generation) for node in reused.nodes if node.role is NodeRole.REGION]
+    assert boxes == [("s", 0), ("s", 1)]
+    assert arrows(reused)["s.0", "s.1", "reuse"] == 1
+    assert arrows(reused)["c", "s.1", "data"] == arrows(reused)["d", "s.1", "data"] == 1
+    (large,) = (node for node in reused.nodes if node.name == "s" and node.generation == 1)
+    assert large.lines == ("s", "8 FP16"), "the largest of its parts"
+    every = build_graph(reusing, GraphOptions(regions=Regions.ALL, constants=True))
+    roles = Counter(node.role for node in every.nodes)
+    assert roles[NodeRole.REGION] == 4
+    assert roles[NodeRole.CONSTANT] == roles[NodeRole.INPUT] == roles[NodeRole.OUTPUT] == 1
+    assert ("state.0", "a", "loop") in arrows(every)
+
+
+def test_names_only(tmp_path: Path) -> None:
+    graph = build_graph(names_only_engine(tmp_path), GraphOptions(regions=Regions.ALL))
+    assert sorted(node.name for node in graph.nodes) == ["conv", "fc", "in", "out", "relu"]
+    assert not graph.edges
+    assert {node.role for node in graph.nodes} == {NodeRole.LAYER, NodeRole.BINDING}
+
+
+def layers_in(engine: Engine, **options: Any) -> str:
+    graph = build_graph(engine, GraphOptions(**options))
+    return "".join(node.name for node in graph.nodes if node.layer)
+
+
+def test_parts_of_the_graph(reusing: Engine) -> None:
+    assert layers_in(reusing, query="ms>0.4") == "abe"
+    assert layers_in(reusing, query="ms>1.5", radius=1) == "acde", "the loop leads from e to a"
+    assert layers_in(reusing, around="b", radius=1) == "abcd"
+    assert layers_in(reusing, around="#1", radius=0) == "b"
+    assert layers_in(reusing, around="4", radius=0) == "e"
+    assert layers_in(reusing, around="b", radius=1, query="ms<0.3") == "cd"
+    part = build_graph(reusing, GraphOptions(query="b"))
+    assert part.title.startswith("loop · 1 of 5 layers · 0.5000 ms")
+    assert [node.name for node in part.nodes] == ["b"], "inputs and outputs of others stay out"
+    marked = build_graph(reusing, GraphOptions(highlight="ms>=1"))
+    assert [node.name for node in marked.nodes if node.is_highlighted] == ["a", "e"]
+    assert HIGHLIGHT not in {color for node in marked.nodes for color in (node.paint.fill, node.paint.line)}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"query": "kind:"}, "--query: "),
+        ({"query": "zzz"}, "--query: 'zzz' fits none of the 5 layers"),
+        ({"highlight": "ms>"}, "--highlight: "),
+        ({"around": "zzz"}, "no layer has 'zzz' in its name"),
+        ({"around": ""}, "5 layers could be meant (0 a, 1 b, 2 c, …)"),
+        ({"around": "7"}, "there is no layer 7; there are 5"),
+        ({"around": "a", "radius": 0, "query": "b"}, "no layer in common"),
+    ],
+)
+def test_what_cannot_be_chosen_is_said(reusing: Engine, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(TrexError) as caught:
+        build_graph(reusing, GraphOptions(**options))
+    assert told in str(caught.value)
+
+
+def test_labels_and_colours(reusing: Engine) -> None:
+    parts = tuple(label_parts("name, kind,latency,share,shape,tactic,stream"))
+    graph = build_graph(reusing, GraphOptions(labels=parts, color=ColorBy.LATENCY, metadata=True))
+    a, e = (next(node for node in graph.nodes if node.name == name) for name in "ae")
+    assert a.lines == ("a", "myelin · 1.0000 ms · 25.81 %", "4, 4 → 4", "–", "Stream 0")
+    assert "StreamId" in a.tooltip or "stream: 0" in a.tooltip
+    assert "latency_ms: 1.0000 ms" in a.tooltip
+    assert [text for text, _ in graph.legend][-1] == "2.0000 ms"
+    assert e.paint == graph.legend[-1][1], "the slowest has the last colour of the legend"
+    by_precision = build_graph(reusing, GraphOptions(color=ColorBy.PRECISION))
+    assert [text for text, _ in by_precision.legend] == ["FP16"]
+    with pytest.raises(TrexError, match="'nothing' is no column"):
+        label_parts("name,nothing")
+
+
+def test_colours_of_what_is_unknown(tmp_path: Path) -> None:
+    engine = names_only_engine(tmp_path)
+    for color in (ColorBy.PRECISION, ColorBy.LATENCY):
+        graph = build_graph(engine, GraphOptions(color=color))
+        assert {node.paint for node in graph.nodes if node.layer} == {UNKNOWN}
+        assert [text for text, _ in graph.legend] == [
+            "not profiled" if color is ColorBy.LATENCY else "unknown"
+        ]
