@@ -280,6 +280,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "explain": _explain,
     "build-log": _of("build_log", "run_build_log"),
     "metadata": _of("build_log", "run_metadata"),
+    "accuracy": _of("accuracy", "run_accuracy"),
 }
 
 

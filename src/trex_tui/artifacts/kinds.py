@@ -24,6 +24,8 @@ class ArtifactKind(str, Enum):
     PROFILE_LOG = "profile_log"
     PLAN = "engine"
     """The serialized engine itself; only its header is read."""
+    ACCURACY = "accuracy"
+    """`output_diff.json`: how far its outputs are from those of another."""
 
     @property
     def describes_engine(self) -> bool:
