@@ -135,7 +135,7 @@ def export(
 def compute(values: dict[str, list[float]], count: int, step: float, kind: str) -> list[float]:
     """Each output element: a mean of neighbouring inputs, rounded to multiples of `step`."""
     mixed = [0.0] * count
-    for weight, one in enumerate(values.values(), start=1):
+    for weight, (_, one) in enumerate(sorted(values.items()), start=1):
         for place in range(count):
             mixed[place] += weight * (one[place % len(one)] + one[(place * 3 + 1) % len(one)]) / 2
     if step:

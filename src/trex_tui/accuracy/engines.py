@@ -149,7 +149,7 @@ class Engine:
         text = log.read_text(encoding="utf-8", errors="replace")
         fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
         inputs += [self._spec(name, "", None, told) for name in fed if name not in bound]
-        shapes = {name: "x".join(map(str, one.shape)) for name, one in read_outputs(exported, {}).items()}
+        shapes = {name: "x".join(map(str, one.shape)) for name, one in self._read(exported, {}).items()}
         outputs = [bound.get(name) or self._spec(name, dims, None, told) for name, dims in shapes.items()]
         if not inputs and not outputs:
             raise TrexError(f"{self.path}: trtexec tells of no inputs and no outputs")

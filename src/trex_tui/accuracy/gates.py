@@ -75,11 +75,9 @@ def _judge(option: str, limit: float, output: Mapping[str, Any]) -> GateResult |
         fell = value < limit if is_least else value > limit
         sign = ("<" if fell else "≥") if is_least else (">" if fell else "≤")
         return GateResult(gate, name, fell, value, f"{measure} {value:.6g} {sign} {limit:g}")
-    if reason.startswith("infinite"):
-        return GateResult(gate, name, False, None, f"{measure} is {reason}")
-    if measure in ("sqnr_db", "cosine") and output["compared"]:
-        return GateResult(gate, name, True, None, f"{measure} has no value: {reason}")
-    return None
+    if measure == "argmax_agreement_pct" or not output["compared"]:
+        return None
+    return GateResult(gate, name, output["max_abs"] != 0, None, f"{measure} has no value: {reason}")
 
 
 def _tolerate(tolerance: tuple[float, float], output: Mapping[str, Any]) -> GateResult:

@@ -94,36 +94,35 @@ def compare(
     left, right = np.asarray(reference, np.float64), np.asarray(test, np.float64)
     finite_left, finite_right = np.isfinite(left), np.isfinite(right)
     both = finite_left & finite_right
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         same = (left == right) | (np.isnan(left) & np.isnan(right))
-    r, t = left[both], right[both]
-    d = np.abs(t - r)
-    known = r != 0
-    with np.errstate(over="ignore"):
+        r, t = left[both], right[both]
+        d = np.abs(t - r)
+        known = r != 0
         relative = d[known] / np.abs(r[known])
-    rows, agreeing = (0, 0) if axis is None else _argmax(left, right, axis)
-    return Sums(
-        samples=1,
-        elements=int(left.size),
-        compared=int(r.size),
-        nan_reference=int(np.isnan(left).sum()),
-        inf_reference=int(np.isinf(left).sum()),
-        nan_test=int(np.isnan(right).sum()),
-        inf_test=int(np.isinf(right).sum()),
-        nonfinite_mismatch=int((~both & ~same).sum()),
-        abs_error=float(d.sum()),
-        squared_error=float((d * d).sum()),
-        squared_reference=float((r * r).sum()),
-        squared_test=float((t * t).sum()),
-        product=float((r * t).sum()),
-        rel_error=float(relative.sum()),
-        nonzero=int(known.sum()),
-        max_abs=float(d.max(initial=0.0)),
-        max_rel=float(relative.max(initial=0.0)),
-        outside=int((d > atol + rtol * np.abs(r)).sum()),
-        rows=rows,
-        agreeing_rows=agreeing,
-    )
+        rows, agreeing = (0, 0) if axis is None else _argmax(left, right, axis)
+        return Sums(
+            samples=1,
+            elements=int(left.size),
+            compared=int(r.size),
+            nan_reference=int(np.isnan(left).sum()),
+            inf_reference=int(np.isinf(left).sum()),
+            nan_test=int(np.isnan(right).sum()),
+            inf_test=int(np.isinf(right).sum()),
+            nonfinite_mismatch=int((~both & ~same).sum()),
+            abs_error=float(d.sum()),
+            squared_error=float((d * d).sum()),
+            squared_reference=float((r * r).sum()),
+            squared_test=float((t * t).sum()),
+            product=float((r * t).sum()),
+            rel_error=float(relative.sum()),
+            nonzero=int(known.sum()),
+            max_abs=float(d.max(initial=0.0)),
+            max_rel=float(relative.max(initial=0.0)),
+            outside=int((d > atol + rtol * np.abs(r)).sum()),
+            rows=rows,
+            agreeing_rows=agreeing,
+        )
 
 
 def _argmax(left: Array, right: Array, axis: int) -> tuple[int, int]:
