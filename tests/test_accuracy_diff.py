@@ -187,7 +187,13 @@ class TestDiff:
             (sets / name / "net.engine").unlink()
         one = found(sets, capsys)
         assert (one["reference"], one["test"], one["proof"]) == (0, 1, "name")
-        manifest = {"schema": "trex-tui/capture/1", "trtexec": {}, "model": {}, "host": {}, "engine": {"sha256": "0" * 64}}
+        manifest = {
+            "schema": "trex-tui/capture/1",
+            "trtexec": {},
+            "model": {},
+            "host": {},
+            "engine": {"sha256": "0" * 64},
+        }
         put(sets / "int8/net.capture.json", manifest)
         assert found(sets, capsys)["refusal"]
 

@@ -281,6 +281,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "build-log": _of("build_log", "run_build_log"),
     "metadata": _of("build_log", "run_metadata"),
     "accuracy": _of("accuracy", "run_accuracy"),
+    "convert": _of("convert", "run_convert"),
 }
 
 
