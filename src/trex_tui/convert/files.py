@@ -80,7 +80,7 @@ def convert_timing(path: Path) -> Converted:
     rows = [one for one in root if isinstance(one, dict)]
     changes = []
     if len(rows) < len(root):
-        changes.append(f"{len(root) - len(rows)} entries that are no rows were left out")
+        changes.append(f"entries left out that are no rows: {len(root) - len(rows)}")
     old = {short: long for long, short in OLD_KEYS.items()}
     if any(key in old and old[key] not in row for row in rows for key in row):
         changes.append("keys of TensorRT 7 have their later names")

@@ -53,9 +53,9 @@ def convert_graph(path: Path) -> Converted:
         layers: list[Any] = list(raw)
     else:
         layers = [_layer(one, counts) for one in info.layers]
-        counts["entries that are no layers were left out"] += len(raw) - len(layers)
-        counts["layers got a name"] += sum(not isinstance(one, dict) or "Name" not in one for one in raw)
-    changes = [f"{count} {what}" for what, count in counts.items() if count]
+        counts["entries left out that are no layers"] += len(raw) - len(layers)
+        counts["layers that got a name"] += sum(not isinstance(one, dict) or "Name" not in one for one in raw)
+    changes = [f"{what}: {count}" for what, count in counts.items() if count]
     whole: dict[str, Any] = root if isinstance(root, dict) else {}
     if not whole:
         changes.append("the list of layers is in an object")
@@ -109,11 +109,11 @@ def _layer(layer: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     for side in ("Inputs", "Outputs"):
         tensors = found.get(side)
         if not isinstance(tensors, list):
-            counts[f"layers got empty {side}"] += 1
+            counts[f"layers that got empty {side}"] += 1
             found[side] = []
             continue
         good = [_tensor(one, counts) for one in tensors if isinstance(one, dict)]
-        counts["entries that are no tensors were left out"] += len(tensors) - len(good)
+        counts["entries left out that are no tensors"] += len(tensors) - len(good)
         found[side] = good
     return found
 
@@ -121,7 +121,7 @@ def _layer(layer: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
 def _tensor(tensor: dict[str, Any], counts: Counter[str]) -> dict[str, Any]:
     if isinstance(tensor.get(BOTH), str):
         return tensor
-    counts[f"tensors got {BOTH}"] += 1
+    counts[f"tensors that got {BOTH}"] += 1
     return {**tensor, BOTH: _combined(tensor)}
 
 
@@ -138,7 +138,8 @@ def _combined(tensor: Mapping[str, Any]) -> str:
         return _SHORT_LINEAR.sub(r"\1", layout)
     if dtype is None:
         return str(stated or "")
-    return _SHORT_NAMES.get(dtype, dtype.value)
+    short: str = _SHORT_NAMES.get(dtype, dtype.value)
+    return short
 
 
 def _bindings(root: Mapping[str, Any], info: LayerInfo) -> tuple[list[str], str]:
