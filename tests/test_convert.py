@@ -70,7 +70,7 @@ def read_as_trex(folder: Path, stem: str) -> dict[str, Any]:
         found["profile"] = rows
     for name, sections in (
         ("build", ("model_options", "build_options")),
-        ("profile", ("performance_summary",)),
+        ("profile", ("performance_summary", "device_information")),
     ):
         path = folder / f"{stem}.{name}.metadata.json"
         if path.exists():
@@ -224,6 +224,14 @@ class TestProfileAndTiming:
         write_json(tmp_path / "net.profile.json", [{"count": 10}, row])
         assert converted(capsys, tmp_path / "net.profile.json", "-o", tmp_path / "out")["files"][0]["changes"]
         assert len(json.loads((tmp_path / "out/net.profile.json").read_text())[1]) == 5
+
+    def test_metadata_without_a_section(self, tmp_path, capsys):
+        write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
+        write_json(tmp_path / "net.profile.metadata.json", {"performance_summary": {"Throughput": 5.0}})
+        files = {file["kind"]: file for file in converted(capsys, tmp_path, "-o", tmp_path / "out")["files"]}
+        assert files["profile_metadata"]["changes"] == ["got an empty device_information, which trex needs"]
+        assert read_as_trex(tmp_path / "out", "net")["profile"]["performance_summary"] == {"Throughput": 5.0}
+        assert summary(tmp_path / "net.graph.json") == summary(tmp_path / "out")
 
     def test_timing_of_tensorrt_7(self, tmp_path, capsys):
         old = {"inMs": "h2dMs", "outMs": "d2hMs", "startInMs": "startH2dMs"}

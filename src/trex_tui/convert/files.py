@@ -1,7 +1,8 @@
 """Profile, timing and metadata as trex reads them, and logs as plain text.
 
 trex takes profile records of four or five keys and drops all others, the row with the count among them; of timing rows it
-reads `latencyMs`; of metadata it needs `performance_summary`, and `model_options` with `build_options`.
+reads `latencyMs`; of metadata it needs `performance_summary` and `device_information`, or `model_options` and
+`build_options`, which may be empty.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _KEYS = (
 _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _NEEDED = {
     ArtifactKind.BUILD_METADATA: ("model_options", "build_options"),
-    ArtifactKind.PROFILE_METADATA: ("performance_summary",),
+    ArtifactKind.PROFILE_METADATA: ("performance_summary", "device_information"),
 }
 
 
@@ -101,14 +102,14 @@ def convert_metadata(kind: ArtifactKind, path: Path) -> Converted:
         ArtifactError: The file cannot be read.
     """
     root = load_json(path)
-    remarks = []
-    if kind in _NEEDED:
-        sections = root if isinstance(root, dict) else {}
-        lacking = [name for name in _NEEDED[kind] if not isinstance(sections.get(name), dict)]
-        remarks = [f"without {', '.join(lacking)}, which trex needs"] if lacking else []
-    if is_plain_json(path.read_bytes()):
-        return Converted(kind, path, None, (), remarks)
-    return Converted(kind, path, json_bytes(root), ["written as UTF-8"], remarks)
+    changes = []
+    if kind in _NEEDED and isinstance(root, dict):
+        lacking = [name for name in _NEEDED[kind] if not isinstance(root.get(name), dict)]
+        root |= {name: {} for name in lacking}
+        changes = [f"got an empty {name}, which trex needs" for name in lacking]
+    if not changes and is_plain_json(path.read_bytes()):
+        return Converted(kind, path, None)
+    return Converted(kind, path, json_bytes(root), changes or ["written as UTF-8"])
 
 
 def metadata_from_log(kind: ArtifactKind, log: Path, source: Path) -> Converted | None:
@@ -123,7 +124,7 @@ def metadata_from_log(kind: ArtifactKind, log: Path, source: Path) -> Converted 
     """
     role = "build" if kind is ArtifactKind.BUILD_METADATA else "profile"
     document = metadata_of_log(log, role)
-    if not all(document.get(name) for name in _NEEDED[kind]):
+    if not document.get(_NEEDED[kind][0]):
         return None
     return Converted(kind, source, json_bytes(document), ["made from the log"])
 
