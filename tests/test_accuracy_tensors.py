@@ -23,7 +23,7 @@ IDS = TensorSpec("a/ids:0", (4,), DataType.INT64)
 
 class TestBytes:
     @given(st.lists(st.floats(width=32), min_size=1, max_size=8))
-    @settings(max_examples=25)
+    @settings(max_examples=15)
     def test_bfloat16_rounds_to_nearest_even(self, values):
         array = np.array(values, "f4")
         data = to_bytes(array, DataType.BF16)

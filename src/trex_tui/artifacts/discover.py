@@ -212,7 +212,7 @@ def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
     if kinds := named.keys() & set(_LOG_KINDS):
         return _set_of_logs(path, named, kinds, siblings)
     if not any(kind.describes_engine for kind in named):
-        kind = next(iter(named)).value.replace("_", " ")
+        kind = next(iter(named)).words
         message = (
             f"is a {kind}: no layer-info, profile or timing JSON lies beside it, so there is nothing to open"
         )
@@ -249,7 +249,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     for one in sorted(found, key=lambda one: (not is_canonical(one.path), one.path)):
         group = folder.groups.setdefault(one.stem, {})
         if one.kind in group:
-            kind = one.kind.value.replace("_", " ")
+            kind = one.kind.words
             message = (
                 f"is a second {kind} for {one.stem or 'this directory'!r}; {group[one.kind].name} is used"
             )

@@ -28,6 +28,11 @@ class ArtifactKind(str, Enum):
     """`output_diff.json`: how far its outputs are from those of another."""
 
     @property
+    def words(self) -> str:
+        """What such a file is, behind `a`."""
+        return "comparison of outputs" if self is ArtifactKind.ACCURACY else self.value.replace("_", " ")
+
+    @property
     def describes_engine(self) -> bool:
         """Whether a file of this kind alone is something to open."""
         return self in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
