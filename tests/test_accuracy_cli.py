@@ -53,9 +53,10 @@ def is_clean(here: Path) -> bool:
 class TestEngines:
     @pytest.mark.parametrize("version", ["8.2.1", "11.1.0"])
     def test_every_release(self, here: Path, version, capsys) -> None:
-        write_engine(here / "fp32.engine", version)
+        """The reference has no details, so that 8.2 tells no type of its input."""
+        write_engine(here / "fp32.engine", version, detailed=False)
         write_engine(here / "int8.engine", version, step=INT8_STEP)
-        assert accuracy(*NAMES, "--trtexec", version, "--json") == 0
+        assert accuracy(*NAMES, "--trtexec", version, "--input-type", "t0:fp32", "--json") == 0
         document = json.loads(capsys.readouterr().out)
         (output,) = document["outputs"]
         assert (output["name"], output["samples"], output["elements"]) == ("t5", 1, 128)
@@ -155,7 +156,6 @@ class TestEngines:
         program = ["--trtexec", "8.2.1", "--no-save"]
         assert accuracy(*NAMES, *program) == 2
         assert "input t0: its type is not told" in capsys.readouterr().err
-        assert accuracy(*NAMES, *program, "--input-type", "t0:fp32") == 0
 
 
 class TestRefused:

@@ -17,14 +17,14 @@ from trex_tui.artifacts.naming import stem_of
 from trex_tui.errors import ArtifactError
 from trex_tui.reports.diff.sections import Section, Table
 from trex_tui.reports.plain import plain
-from trex_tui.text import MISSING, plural, printable
+from trex_tui.text import MISSING, format_count, plural, printable
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
-_HEADINGS = (
-    *("output", "type", "MAE", "max |d|", "max rel", "RMSE", "cosine", "SQNR dB", "argmax %", "not finite"),
-)
+_DIFFERENCES = ("output", "type", "MAE", "max |d|", "max rel", "mean rel", "RMSE")
+_LIKENESS = ("output", "cosine", "SQNR dB", "argmax %", "elements", "not finite")
+"""Two tables, so that each fits 80 columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,10 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
         ]
         yield Section("Accuracy gates", lines, is_warning=bool(fallen))
     title = f"Accuracy of {_name(result.test)} against {_name(result.reference)}"
-    rows = [_row(one) for one in result.outputs]
-    yield Section(title, list(_sentences(result, evidence)), Table(_HEADINGS, rows, frozenset({0})))
+    differences = Table(_DIFFERENCES, [_differences(one) for one in result.outputs], frozenset({0}))
+    yield Section(title, list(_sentences(result, evidence)), differences)
+    likeness = Table(_LIKENESS, [_likeness(one) for one in result.outputs], frozenset({0}))
+    yield Section("How alike the outputs are", table=likeness)
 
 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
@@ -171,18 +173,24 @@ def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Ite
     yield from (f"Note: {printable(note)}." for note in result.notes)
 
 
-def _row(output: OutputDifference) -> tuple[str, ...]:
-    values = output.values
-    sqnr = values.get("sqnr_db")
-    infinite = sqnr is None and output.reasons.get("sqnr_db", "").startswith("infinite")
+def _differences(output: OutputDifference) -> tuple[str, ...]:
     types = [printable(one) if one else MISSING for one in output.dtypes]
     return (
         printable(output.name),
         types[0] if types[0] == types[1] else f"{types[0]} → {types[1]}",
-        *(_digits(values.get(name)) for name in ("mae", "max_abs", "max_rel", "rmse")),
-        _fixed(values.get("cosine"), 6),
+        *(_digits(output.values.get(name)) for name in ("mae", "max_abs", "max_rel", "mean_rel", "rmse")),
+    )
+
+
+def _likeness(output: OutputDifference) -> tuple[str, ...]:
+    sqnr = output.values.get("sqnr_db")
+    infinite = sqnr is None and output.reasons.get("sqnr_db", "").startswith("infinite")
+    return (
+        printable(output.name),
+        _fixed(output.values.get("cosine"), 6),
         "∞" if infinite else _fixed(sqnr, 2),
-        _fixed(values.get("argmax_agreement_pct"), 2),
+        _fixed(output.values.get("argmax_agreement_pct"), 2),
+        format_count(output.counts.get("elements")),
         _nonfinite(output.counts),
     )
 
