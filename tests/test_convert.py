@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,15 @@ class TestProfileAndTiming:
         write_json(tmp_path / "net.profile.json", [{"count": 10}, row])
         assert converted(capsys, tmp_path / "net.profile.json", "-o", tmp_path / "out")["files"][0]["changes"]
         assert len(json.loads((tmp_path / "out/net.profile.json").read_text())[1]) == 5
+
+    def test_timing_of_another_tool(self, tmp_path, capsys):
+        if find_spec("trex_tui.artifacts.timing_variants") is None:
+            pytest.skip("the reader takes no timing files of other tools")
+        write_json(tmp_path / "net.timing.json", {"unit": "us", "times": [{"latency": 100, "compute": 90}]})
+        one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
+        assert one["files"][0]["changes"] == ["rows and keys are trtexec's"]
+        made = json.loads((tmp_path / "out/net.timing.json").read_text())
+        assert made == [{"latencyMs": pytest.approx(0.1), "computeMs": pytest.approx(0.09)}]
 
     def test_metadata_without_a_section(self, tmp_path, capsys):
         write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])

@@ -12,7 +12,7 @@ examples:
   trex-tui convert results/bert -o for-trex/ --json    what was changed, for a script
 
 Files that trex reads as they are are copied byte for byte; every change is told. Nothing is invented: what no file tells is
-named as missing. Layer names of TensorRT 11's format become those of 10, its own keys stay beside them.
+named as missing. What TensorRT 11 calls otherwise gets the keys of 10 as well; its own stay beside them.
 """
 
 

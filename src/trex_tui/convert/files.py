@@ -8,6 +8,7 @@ reads `latencyMs`; of metadata it needs `performance_summary` and `device_inform
 from __future__ import annotations
 
 import gzip
+import math
 import shutil
 import zlib
 from pathlib import Path
@@ -17,7 +18,7 @@ from trex_tui.artifacts.jsonfile import decode_text, load_json
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.profile import Profile, read_profile
 from trex_tui.artifacts.sniff import GZIP_MARK
-from trex_tui.artifacts.timing import OLD_KEYS, read_timing
+from trex_tui.artifacts.timing import OLD_KEYS, TIMING_KEYS, Timing, read_timing
 from trex_tui.capture.metadata import metadata_of_log
 from trex_tui.convert.model import Converted, is_plain_json, json_bytes
 from trex_tui.errors import ArtifactError
@@ -78,21 +79,36 @@ def convert_timing(path: Path) -> Converted:
     """
     timing = read_timing(path)
     root = load_json(path)
+    remarks = [] if timing.latency_ms else ["no latencyMs, the only column that trex reads"]
+    old = {short: long for long, short in OLD_KEYS.items()}
+    known = {*TIMING_KEYS, *old}
+    if not isinstance(root, list) or not any(isinstance(one, dict) and known & one.keys() for one in root):
+        rows = _rows_of(timing)  # of another tool: what our reader understood
+        return Converted(
+            ArtifactKind.TIMING, path, json_bytes(rows), ["rows and keys are trtexec's"], remarks
+        )
     rows = [one for one in root if isinstance(one, dict)]
     changes = []
     if len(rows) < len(root):
         changes.append(f"entries left out that are no rows: {len(root) - len(rows)}")
-    old = {short: long for long, short in OLD_KEYS.items()}
     if any(key in old and old[key] not in row for row in rows for key in row):
         changes.append("keys of TensorRT 7 have their later names")
         rows = [
             {old.get(key, key) if old.get(key) not in row else key: one for key, one in row.items()}
             for row in rows
         ]
-    remarks = [] if timing.latency_ms else ["no latencyMs, the only column that trex reads"]
     if not changes and is_plain_json(path.read_bytes()):
         return Converted(ArtifactKind.TIMING, path, None, (), remarks)
     return Converted(ArtifactKind.TIMING, path, json_bytes(rows), changes or ["written as UTF-8"], remarks)
+
+
+def _rows_of(timing: Timing) -> list[dict[str, float]]:
+    """A row per query out of the columns, without what is no number."""
+    columns = timing.columns.items()
+    return [
+        {key: values[place] for key, values in columns if not math.isnan(values[place])}
+        for place in range(timing.rows)
+    ]
 
 
 def convert_metadata(kind: ArtifactKind, path: Path) -> Converted:
