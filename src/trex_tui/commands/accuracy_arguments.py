@@ -48,7 +48,7 @@ def _add_sides(parser: argparse.ArgumentParser) -> None:
     reference = parser.add_mutually_exclusive_group(required=True)
     for target, option, text in (
         (reference, "--ref", "the reference: an engine, or an ONNX model by its ending"),
-        (reference, "--onnx", "an ONNX model as the reference, whatever its name"),
+        (reference, "--onnx", "the same, for an ONNX model"),
         (parser, "--test", "what is compared with it: an engine, or an ONNX model by its ending"),
     ):
         action = target.add_argument(option, metavar="FILE", help=text)
