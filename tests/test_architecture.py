@@ -41,6 +41,8 @@ FORBIDDEN = {
         "trex_tui.reports",
         "trex_tui.cli",
     ),
+    "accuracy": (*UI, "trex_tui.analysis", "trex_tui.lint", "trex_tui.reports", "trex_tui.cli"),
+    "convert": (*UI, "trex_tui.analysis", "trex_tui.lint", "trex_tui.reports", "trex_tui.cli"),
     "screens": ("trex_tui.cli",),
     "widgets": ("trex_tui.cli",),
 }

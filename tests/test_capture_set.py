@@ -50,7 +50,7 @@ class TestWhole:
         (found,) = find(bench.outdir)
         assert found.name == "net"
         assert found.diagnostics == ()
-        assert set(found.files) == set(ArtifactKind) - {ArtifactKind.DEVICE_METADATA}
+        assert set(found.files) == set(ArtifactKind) - {ArtifactKind.DEVICE_METADATA, ArtifactKind.ACCURACY}
         engine = load_engine(bench.outdir)
         assert [layer.name for layer in engine.layers][:2] == ["conv1 + relu1", "pool1"]
         assert engine.latency_sum_ms == pytest.approx(0.15)

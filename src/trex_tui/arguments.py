@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from trex_tui._version import __version__
+from trex_tui.commands.accuracy_arguments import add_accuracy
 from trex_tui.commands.build_log import add_build_log
+from trex_tui.commands.convert import add_convert
 from trex_tui.commands.diff_arguments import add_diff
 from trex_tui.commands.doctor_arguments import add_doctor
 from trex_tui.commands.export_arguments import add_export
@@ -142,6 +144,8 @@ def build_parser() -> argparse.ArgumentParser:
     keys = commands.add_parser("keys", help="every key of the explorer")
     keys.add_argument("--format", choices=("text", "md", "json"), default="text", help="default: text")
     add_build_log(commands)
+    add_accuracy(commands)
+    add_convert(commands)
     return parser
 
 

@@ -287,6 +287,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "build-log": _of("build_log", "run_build_log"),
     "metadata": _of("build_log", "run_metadata"),
     "export": _of("export", "run_export"),
+    "accuracy": _of("accuracy", "run_accuracy"),
+    "convert": _of("convert", "run_convert"),
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import exports
 import failures
+import network
 from failures import Failures, fail
 from log import LAYERS, STAMP, Log, device_section, options_section, summary, tuning
 from release import OptionError, Release, parse
@@ -92,7 +93,7 @@ def run(release: Release, log: Log, options: dict[str, list[str]], wrong: Failur
         if not release.before(8, 4, 0):
             log.info(f"Skipped inference phase since {min(skip)} is added.")
     else:
-        infer(release, log, options, wrong)
+        infer(release, log, options, wrong, data)
     if "no_banner" in wrong:
         sys.exit(0)
     log.banner("PASSED")
@@ -181,10 +182,12 @@ def load(release: Release, log: Log, options: dict[str, list[str]], wrong: Failu
     return data
 
 
-def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Failures) -> None:
+def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Failures, data: bytes) -> None:
     eleven = not release.before(11, 0, 0)
     graph = "--noCudaGraph" not in options if eleven else "--useCudaGraph" in options
-    log.info("Using random values for input t0", "Starting inference")
+    net = network.shaped(network.network_of(data), options)
+    values = network.bind(log, net, options)
+    log.info("Starting inference")
     interrupt(wrong)
     for name, text in failures.PROFILE_ERRORS.items():
         if name in wrong and (name != "cuda_graph" or graph):
@@ -227,6 +230,9 @@ def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
     if "--exportProfile" in options and "no_profile" not in wrong:
         text = '[\n  { "count" : 0 }\n]\n' if "empty_profile" in wrong else exports.profile_text(release)
         exports.write(options["--exportProfile"][-1], text, half="half_profile" in wrong)
+    if "--exportOutput" in options:
+        copied = "--includeDataTransfers" in options if eleven else "--noDataTransfers" not in options
+        network.export(net, values, options["--exportOutput"][-1], wrong, copied=copied)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from trex_tui.artifacts.accuracy import OUTPUT_DIFF
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.naming import display_name, is_archive, is_canonical, stem_of, tells_role
 from trex_tui.artifacts.sniff import sniff
@@ -18,6 +19,8 @@ from trex_tui.errors import ArtifactError, Diagnostic, Severity
 MAX_FILES = 50_000
 """Files looked at below one path. Somebody will start the program in a home directory."""
 
+COMPARISON_ENDING = ".accuracy"
+"""Of directories with samples by the thousand, and one result."""
 _SKIPPED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "site-packages"})
 _LOG_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
 _ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
@@ -174,7 +177,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _is_searched(entry: os.DirEntry[str]) -> bool:
     try:
-        return entry.is_dir() and not entry.name.startswith(".") and entry.name not in _SKIPPED_DIRECTORIES
+        if entry.name.startswith(".") or entry.name.endswith(COMPARISON_ENDING):
+            return False
+        return entry.is_dir() and entry.name not in _SKIPPED_DIRECTORIES
     except OSError:
         return False
 
@@ -236,7 +241,7 @@ def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
     if kinds := named.keys() & set(_LOG_KINDS):
         return _set_of_logs(path, named, kinds, siblings)
     if not any(kind.describes_engine for kind in named):
-        kind = next(iter(named)).value.replace("_", " ")
+        kind = next(iter(named)).words
         message = (
             f"is a {kind}: no layer-info, profile or timing JSON lies beside it, so there is nothing to open"
         )
@@ -278,7 +283,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
         if one.kind in group and one.is_packed:
             continue
         if one.kind in group:
-            kind = one.kind.value.replace("_", " ")
+            kind = one.kind.words
             message = (
                 f"is a second {kind} for {one.stem or 'this directory'!r}; {group[one.kind].name} is used"
             )
@@ -312,6 +317,10 @@ def _assemble(folder: _Folder) -> Discovery:
         if stem in engines:
             continue
         for kind, path in group.items():
+            if kind is ArtifactKind.ACCURACY:
+                for one in engines.values():  # it says itself which it is about
+                    one.setdefault(kind, path)
+                continue
             takers = [one for one in engines.values() if kind not in one]
             if len(takers) == 1 and len(engines) == 1:
                 takers[0][kind] = path
@@ -320,6 +329,7 @@ def _assemble(folder: _Folder) -> Discovery:
     sets = []
     for stem, group in sorted(engines.items()):
         _add_from_elsewhere(folder.path, stem, group, alone=len(engines) == 1)
+        _add_comparison(folder.path, stem, group)
         files = {kind: group[kind] for kind in ArtifactKind if kind in group}
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
         name = display_name(stem) or folder.path.absolute().name
@@ -385,6 +395,13 @@ def _add_from_elsewhere(directory: Path, stem: str, group: dict[ArtifactKind, Pa
         chosen = matching or only
         if len(chosen) == 1:
             group[kind] = chosen[0].path
+
+
+def _add_comparison(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
+    """Add `<stem>.accuracy/output_diff.json`, where `trex-tui accuracy` leaves what it found about the engine."""
+    path = directory / f"{stem}{COMPARISON_ENDING}" / OUTPUT_DIFF
+    if stem and ArtifactKind.ACCURACY not in group and sniff(path).kind is ArtifactKind.ACCURACY:
+        group[ArtifactKind.ACCURACY] = path
 
 
 def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:

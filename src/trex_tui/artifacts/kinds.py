@@ -24,6 +24,13 @@ class ArtifactKind(str, Enum):
     PROFILE_LOG = "profile_log"
     PLAN = "engine"
     """The serialized engine itself; only its header is read."""
+    ACCURACY = "accuracy"
+    """`output_diff.json`: how far its outputs are from those of another."""
+
+    @property
+    def words(self) -> str:
+        """What such a file is, behind `a`."""
+        return "comparison of outputs" if self is ArtifactKind.ACCURACY else self.value.replace("_", " ")
 
     @property
     def describes_engine(self) -> bool:

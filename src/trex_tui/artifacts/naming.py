@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+
 _CANONICAL = re.compile(
     r"(?P<stem>.+?)\.(?:"
     r"(?:graph|profile|timing|build\.metadata|profile\.metadata|metadata|capture)\.json"
@@ -65,6 +67,8 @@ def stem_of(path: Path) -> str:
     >>> stem_of(Path("trtexec_stdout.log"))
     ''
     """
+    if path.name.lower() in (OUTPUT_DIFF, PER_SAMPLE_DIFF):
+        return ""
     match = _CANONICAL.fullmatch(path.name)
     if match:
         return _ENGINE_EXTENSION.sub("", match["stem"])

@@ -13,6 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.jsonfile import decode_text
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.timing_variants import timing_column
@@ -40,6 +41,8 @@ _TIMES = re.compile(
 _NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
 _TIMES_NAME = re.compile(r"times?(?![a-z])|timings?(?![a-z])|latenc(?:y|ies)", re.IGNORECASE)
 _MANIFEST = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/capture/')
+_ACCURACY = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"trex-tui/accuracy(?P<part>-samples?)?/')
+_COMPARED = (OUTPUT_DIFF, PER_SAMPLE_DIFF)
 # Keys of the first objects of a root list -> kind.
 _LIST_KEYS = (
     (frozenset({"averageMs", "timeMs"}), ArtifactKind.PROFILE),
@@ -120,6 +123,10 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
 def _sniff_object(path: Path, head: str) -> Sniffed:
     if _MANIFEST.match(head):
         return Sniffed(None, "is the manifest of a capture, which describes the files beside it")
+    if (ours := _ACCURACY.match(head)) or path.name.lower() in _COMPARED:
+        if (ours and ours["part"]) or path.name.lower() == PER_SAMPLE_DIFF:
+            return Sniffed(None, "is a part of a comparison of outputs; its result is output_diff.json")
+        return Sniffed(ArtifactKind.ACCURACY)
     kind = _kind_of_object(head.encode(errors="replace")) or _kind_of_large_object(path)
     if kind is not None:
         return Sniffed(kind)
@@ -149,6 +156,11 @@ def _kind_of_large_object(path: Path) -> ArtifactKind | None:
 
 
 def _sniff_list(head: str, path: Path) -> Sniffed:
+    if path.name.lower() in _COMPARED:
+        is_result = path.name.lower() == OUTPUT_DIFF
+        return Sniffed(
+            ArtifactKind.ACCURACY if is_result else None, "" if is_result else "is a part of a comparison"
+        )
     keys = set(_KEY.findall(head))
     for wanted, kind in _LIST_KEYS:
         if wanted <= keys:

@@ -17,7 +17,7 @@ from trex_tui.artifacts.jsonfile import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
-_OLD_KEYS = {
+OLD_KEYS = {
     "startH2dMs": "startInMs",
     "endH2dMs": "endInMs",
     "startD2hMs": "startOutMs",
@@ -78,7 +78,7 @@ def read_timing(path: Path) -> Timing:
     keys = set().union(*rows)
     columns = {}
     for key in TIMING_KEYS:
-        name = key if key in keys else _OLD_KEYS.get(key, key)
+        name = key if key in keys else OLD_KEYS.get(key, key)
         if name in keys:
             columns[key] = _column(rows, name)
     if not columns:

@@ -103,9 +103,9 @@ class _Arguments:
     def add(self, flag: str, value: object = None, *, asked: str = "") -> None:
         """Add an option; `asked` is what a person typed to get it."""
         if not self.trtexec.knows(flag):
-            refusal = _refusal(flag, asked or flag, self.trtexec)
-            if refusal not in self.refused:
-                self.refused.append(refusal)
+            why = refusal(flag, asked or flag, self.trtexec)
+            if why not in self.refused:
+                self.refused.append(why)
             return
         self.items.append(flag if value is None else f"{flag}={value}")
 
@@ -242,7 +242,7 @@ def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[
         if flag in _OURS:
             refused.append(f"{flag} behind --: capture sets it itself")
         elif flag_table().is_listed(flag) and not trtexec.knows(flag):
-            refused.append(_refusal(flag, flag, trtexec))
+            refused.append(refusal(flag, flag, trtexec))
 
 
 def flag_of(argument: str) -> str:
@@ -250,7 +250,8 @@ def flag_of(argument: str) -> str:
     return argument.split("=", 1)[0]
 
 
-def _refusal(flag: str, asked: str, trtexec: Trtexec) -> str:
+def refusal(flag: str, asked: str, trtexec: Trtexec) -> str:
+    """Why an option cannot be used, and which release has it; `asked` is what a person typed to get it."""
     where = flag_table().where(flag)
     what = asked if asked == flag else f"{asked} (trtexec's {flag})"
     known = f"TensorRT {where} has it" if where else "no known release has it"

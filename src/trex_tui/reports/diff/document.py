@@ -7,6 +7,7 @@ from typing import Any
 
 from trex_tui.analysis.compare.model import Block, Comparison, Difference, Match, Row, Verdict
 from trex_tui.analysis.latency import end_to_end
+from trex_tui.reports.accuracy import accuracy_documents
 from trex_tui.reports.csv_text import csv_text
 from trex_tui.reports.diff.choice import Shown, layers_of
 from trex_tui.reports.diff.gates import GateResult
@@ -34,6 +35,7 @@ def diff_document(shown: Shown) -> dict[str, Any]:
         "verdict": _verdict(comparison.verdict),
         "verdicts": [_verdict(one) if one else None for one in comparison.verdicts],
         "differences": [_difference(one) if one else None for one in comparison.differences],
+        "accuracy": accuracy_documents(comparison.engines),
         "ranking": {
             "by": comparison.ranked_by,
             "engines": list(comparison.ranking),

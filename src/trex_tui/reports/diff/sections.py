@@ -74,6 +74,9 @@ def sections(shown: Shown) -> Iterator[Section]:
         difference, verdict = comparison.differences[place], comparison.verdicts[place]
         if difference is not None and verdict is not None:
             yield _difference(comparison, difference, verdict)
+    from trex_tui.reports.accuracy import engines_sections  # which needs Section and Table of this module
+
+    yield from engines_sections(comparison.engines)
     if len(comparison.engines) > 2:
         yield _ranking(comparison)
     for title, rows in (

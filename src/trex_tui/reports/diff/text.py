@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.reports.diff.choice import Shown
@@ -17,9 +18,14 @@ _GAP = 2
 
 def print_diff(shown: Shown, console: Console) -> None:
     """Sentences and tables; in a terminal texts give way so that a row is one line, in a pipe nothing is cut."""
+    print_sections(list(sections(shown)), console)
+
+
+def print_sections(shown: Sequence[Section], console: Console) -> None:
+    """Any sections."""
     from rich.text import Text
 
-    for section in sections(shown):
+    for section in shown:
         console.print(Text(section.title, style="bold yellow" if section.is_warning else "bold"))
         for line in section.lines:
             console.print(Text(line, style="yellow" if section.is_warning else ""))

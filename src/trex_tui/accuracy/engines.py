@@ -1,0 +1,287 @@
+"""An engine through trtexec: `--loadInputs` in, `--exportOutput` out, a run per sample.
+
+A first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints all of them, the
+layer information of the same run has what older ones leave out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.accuracy.exported import read_outputs
+from trex_tui.accuracy.tensors import Signature, TensorSpec, to_bytes
+from trex_tui.artifacts.buildlog import read_build_log
+from trex_tui.artifacts.layer_info import read_layer_info
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.judge import Verdict, judge
+from trex_tui.capture.plan import PROFILE, RunPlan, refusal
+from trex_tui.capture.run import GRACE_S, Stop, run
+from trex_tui.capture.watch import Watcher
+from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
+from trex_tui.errors import ArtifactError, ExitCode, TrexError
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    from trex_tui.accuracy.tensors import Array
+
+_FED = re.compile(
+    r"\[I\] Using (?:random )?values (?:loaded from .+ )?for input (?P<name>.+?)\s*$", re.MULTILINE
+)
+_MISREAD = frozenset(",'")
+"""What trtexec's `name:value,…` cannot hold, even in quotes."""
+
+
+class InterruptedRunError(TrexError):
+    """A person ended it."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
+class TrtexecFailedError(TrexError):
+    """A run of trtexec failed; the message says which, why and what to do.
+
+    Attributes:
+        last: The last lines of its output.
+        log: Its whole output, as long as the work directory lives.
+    """
+
+    exit_code = ExitCode.TRTEXEC_FAILED
+
+    def __init__(self, engine: Path, verdict: Verdict, last: Sequence[str], log: Path) -> None:
+        super().__init__(f"{engine}: {verdict}")
+        self.last = tuple(last)
+        self.log = log
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How trtexec runs an engine.
+
+    Attributes:
+        shapes: Input -> extents, for dynamic ones.
+        types: Input or output -> type, where an engine does not tell.
+        profile_index: Which optimization profile.
+        passthrough: What stood behind `--`.
+        timeout_s: Longest duration of one run.
+        grace_s: Between SIGTERM and SIGKILL.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    types: Mapping[str, DataType]
+    profile_index: int | None = None
+    device: int | None = None
+    plugins: tuple[str, ...] = ()
+    passthrough: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    grace_s: float = GRACE_S
+
+
+class Engine:
+    """A serialized engine as one side of a comparison.
+
+    Args:
+        path: The plan.
+        trtexec: The program.
+        options: How it runs.
+        place: A directory for its files; its path must be one that `--loadInputs` can hold.
+        stop: Ends it.
+
+    Raises:
+        TrexError: An option that this trtexec does not know.
+    """
+
+    kind = "engine"
+
+    def __init__(self, path: Path, trtexec: Trtexec, options: RunOptions, place: Path, stop: Stop) -> None:
+        self.path = path
+        self.trtexec = trtexec
+        self.options = options
+        self.place = place
+        self.stop = stop
+        self.number = 0
+        self._common = self._arguments()
+        self._types: dict[str, DataType | None] = {}
+        self._inputs: tuple[TensorSpec, ...] = ()
+        place.mkdir(parents=True, exist_ok=True)
+
+    def _arguments(self) -> list[str]:
+        trtexec, options, refused = self.trtexec, self.options, []
+        # One inference is enough, and the outputs of the last are exported.
+        found = [f"--loadEngine={self.path}", "--iterations=1", "--warmUp=0", "--duration=0"]
+
+        def add(flag: str, value: object, asked: str) -> None:
+            if trtexec.knows(flag):
+                found.append(f"{flag}={value}")
+            else:
+                refused.append(refusal(flag, asked, trtexec))
+
+        if options.shapes:
+            add("--shapes", _shapes(options.shapes), "--input-shape")
+        if options.profile_index is not None:
+            add("--useProfile", options.profile_index, "--profile-index")
+        if options.device is not None:
+            add("--device", options.device, "--device")
+        for plugin in options.plugins:
+            add("--staticPlugins" if trtexec.knows("--staticPlugins") else "--plugins", plugin, "--plugin")
+        if refused:
+            raise TrexError("; ".join(refused))
+        # Without copies there would be no outputs to export: 11 leaves them out unless told otherwise.
+        found += [flag for flag in ("--includeDataTransfers", "--noCudaGraph") if trtexec.knows(flag)]
+        return [*found, *options.passthrough]
+
+    def probe(self) -> Signature:
+        """Run once, and tell inputs and outputs.
+
+        Raises:
+            TrexError: It fails, is interrupted, or the engine cannot be fed from files.
+        """
+        graph = self.place / "graph.json"
+        log, exported = self._run([f"--exportLayerInfo={graph}"])
+        told = _tensors_of(graph)
+        trace = read_build_log(log)
+        bound = {one.name: self._spec(one.name, one.dimensions, one.dtype, told) for one in trace.bindings}
+        inputs = [bound[one.name] for one in trace.bindings if one.is_input]
+        # A scalar has no dimensions to print, and its line is not one of the above.
+        text = log.read_text(encoding="utf-8", errors="replace")
+        fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
+        inputs += [self._spec(name, "", None, told) for name in fed if name not in bound]
+        shapes = {name: "x".join(map(str, one.shape)) for name, one in self._read(exported, {}).items()}
+        outputs = [bound.get(name) or self._spec(name, dims, None, told) for name, dims in shapes.items()]
+        if not inputs and not outputs:
+            raise TrexError(f"{self.path}: trtexec tells of no inputs and no outputs")
+        self._inputs = tuple(inputs)
+        self._types = {one.name: one.dtype for one in outputs}
+        return Signature(self._inputs, tuple(outputs), trace.tensorrt_version)
+
+    def _spec(self, name: str, dims: str, printed: str | None, told: Mapping[str, _Told]) -> TensorSpec:
+        known = told.get(name)
+        dtype = parse_data_type(printed) if printed else known.dtype if known else None
+        try:
+            shape: tuple[int, ...] | None = tuple(int(one) for one in dims.split("x") if one)
+        except ValueError:
+            shape = None
+        dtype = self.options.types.get(name, dtype)
+        return TensorSpec(name, shape, dtype, known is None or known.is_linear)
+
+    def check_inputs(self) -> None:
+        """See that every input can be fed from a file.
+
+        Raises:
+            TrexError: One cannot; the message says why and what to do.
+        """
+        for one in self._inputs:
+            what = f"{self.path}: input {printable(one.name)}"
+            if one.dtype is None:
+                raise TrexError(
+                    f"{what}: its type is not told, neither by trtexec {self.trtexec.version} nor by the engine; "
+                    f"state it, such as --input-type {printable(one.name)}:fp32"
+                )
+            if not one.is_linear:
+                raise TrexError(
+                    f"{what}: is not linear in memory (--inputIOFormats); only linear inputs are supported"
+                )
+            if _MISREAD & set(one.name):
+                raise TrexError(f"{what}: trtexec's --loadInputs cannot name it")
+
+    def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
+        """Infer once.
+
+        Raises:
+            TrexError: It fails, or is interrupted.
+        """
+        entries = []
+        for place, one in enumerate(self._inputs):
+            path = self.place / f"input-{place}.bin"
+            path.write_bytes(to_bytes(inputs[one.name], one.dtype or DataType.FP32))
+            entries.append(f"{_quoted(one.name)}:{path}")
+        _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
+        found = self._read(exported, self._types)
+        wanted = {one.name for one in outputs}
+        return {name: values for name, values in found.items() if name in wanted}
+
+    def _read(self, exported: Path, types: dict[str, DataType | None]) -> dict[str, Array]:
+        try:
+            return read_outputs(exported, types)
+        except ArtifactError as error:
+            verdict = Verdict(
+                False, "files", f"trtexec says that it passed, but its outputs: {error.diagnostic.message}"
+            )
+            raise TrtexecFailedError(self.path, verdict, (), self.place / "trtexec.log") from None
+
+    def _run(self, more: list[str]) -> tuple[Path, Path]:
+        """Log and exported outputs of one run."""
+        self.number += 1
+        log, exported = self.place / "trtexec.log", self.place / "output.json"
+        exported.unlink(missing_ok=True)
+        argv = (str(self.trtexec.path), *self._common, *more, f"--exportOutput={exported}")
+        plan = RunPlan(PROFILE, self.number, argv, log, self.path)
+        seen = Watcher()
+        outcome = run(
+            argv, log, self.stop, seen.feed, timeout_s=self.options.timeout_s, grace_s=self.options.grace_s
+        )
+        seen.close()
+        verdict = judge(plan, outcome, seen, self.trtexec)
+        if verdict.key == "interrupted" or self.stop.times:
+            raise InterruptedRunError("interrupted")
+        if verdict.passed and not exported.is_file():
+            verdict = Verdict(False, "files", "trtexec says that it passed, but it wrote no outputs")
+        if not verdict.passed:
+            raise TrtexecFailedError(self.path, verdict, seen.last, log)
+        return log, exported
+
+    def document(self) -> dict[str, Any]:
+        """What the result says about how it ran."""
+        return {"trtexec": str(self.trtexec.path), "trtexec_version": self.trtexec.version}
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if ":" in name else name
+
+
+def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    return ",".join(
+        f"{_quoted(name)}:{'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the layer information says of a tensor."""
+
+    dtype: DataType | None
+    is_linear: bool
+
+
+def _tensors_of(graph: Path) -> dict[str, _Told]:
+    """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
+    try:
+        info = read_layer_info(graph)
+    except ArtifactError:
+        return {}
+    found: dict[str, _Told] = {}
+    for layer in info.layers:
+        for side in ("Inputs", "Outputs"):
+            tensors = layer.get(side)
+            for one in tensors if isinstance(tensors, list) else ():
+                if isinstance(one, dict) and isinstance(one.get("Name"), str):
+                    found.setdefault(one["Name"], _told(one))
+    for one in info.io_tensors:
+        dtype = parse_data_type(str(one.get("DataType", "")))
+        found[one["Name"]] = _Told(dtype, found[one["Name"]].is_linear if one["Name"] in found else True)
+    return found
+
+
+def _told(tensor: Mapping[str, Any]) -> _Told:
+    def first(get: Callable[[str], Any], *keys: str) -> str:
+        return next((value for key in keys if isinstance(value := get(key), str)), "")
+
+    layout: TensorFormat = parse_format(first(tensor.get, "Format", "Format/Datatype", "Format/DataType"))
+    dtype = parse_data_type(first(tensor.get, "Datatype", "DataType", "Format/Datatype", "Format/DataType"))
+    is_linear = layout.layout is None or (
+        layout.vector == 1 and not layout.channels_last and layout.row_bytes == 1
+    )
+    return _Told(dtype, is_linear)

@@ -1,0 +1,194 @@
+"""How far two outputs are apart: sums that add up over samples, and the measures made of them.
+
+Everything is accumulated in double precision. An element that is NaN or infinite on either side is in no sum; it is counted,
+and counted again if the other side does not have the same there.
+
+With reference r, test t and d = t − r over all compared elements:
+
+    mae = mean |d|                     rmse = √mean d²               max_abs = max |d|
+    max_rel = max |d| / |r|, mean_rel = mean of the same, both over r ≠ 0
+    cosine = Σ r·t / √(Σ r² · Σ t²)    sqnr_db = 10 · log10(Σ r² / Σ d²)
+    argmax_agreement_pct: of the positions along the class axis, how many have the largest value at the same place
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trex_tui.accuracy.tensors import Array
+
+_LARGEST = frozenset(("max_abs", "max_rel"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What is known of one output over some samples; adding two gives what is known over both.
+
+    Attributes:
+        samples: How many.
+        elements: On each side.
+        compared: Elements that are finite on both sides: what all sums are over.
+        nan_reference, inf_reference, nan_test, inf_test: Elements of each side that are not finite.
+        nonfinite_mismatch: Elements that are not finite on a side, and not the same on the other.
+        nonzero: Compared elements whose reference is not zero: what the relative differences are over.
+        outside: Compared elements with |d| > atol + rtol · |r|.
+        rows, agreeing_rows: Positions along the class axis, and those whose largest value is at the same place.
+    """
+
+    samples: int = 0
+    elements: int = 0
+    compared: int = 0
+    nan_reference: int = 0
+    inf_reference: int = 0
+    nan_test: int = 0
+    inf_test: int = 0
+    nonfinite_mismatch: int = 0
+    abs_error: float = 0.0
+    squared_error: float = 0.0
+    squared_reference: float = 0.0
+    squared_test: float = 0.0
+    product: float = 0.0
+    rel_error: float = 0.0
+    nonzero: int = 0
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    outside: int = 0
+    rows: int = 0
+    agreeing_rows: int = 0
+
+    def __add__(self, other: Sums) -> Sums:
+        """Both together."""
+        pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(Sums))
+        return Sums(**{name: max(a, b) if name in _LARGEST else a + b for name, a, b in pairs})
+
+
+def class_axis(shape: tuple[int, ...]) -> int | None:
+    """Along which axis a class is chosen: channels of maps and batches, the last of everything else; None for none.
+
+    >>> class_axis((8, 1000)), class_axis((1, 19, 512, 1024)), class_axis((1, 77, 30522)), class_axis((1,))
+    (1, 1, 2, None)
+    """
+    if not shape:
+        return None
+    axis = 1 if len(shape) in (4, 5) else len(shape) - 1
+    return axis if shape[axis] > 1 else None
+
+
+def compare(
+    reference: Array, test: Array, *, rtol: float = 0.0, atol: float = 0.0, axis: int | None = None
+) -> Sums:
+    """Compare one output of one sample.
+
+    Args:
+        reference, test: Of the same shape.
+        rtol, atol: What counts as outside: |d| > atol + rtol · |r|.
+        axis: The class axis; None for no argmax.
+    """
+    import numpy as np
+
+    if reference.shape != test.shape:
+        raise ValueError(f"shapes {reference.shape} and {test.shape}")
+    left, right = np.asarray(reference, np.float64), np.asarray(test, np.float64)
+    finite_left, finite_right = np.isfinite(left), np.isfinite(right)
+    both = finite_left & finite_right
+    with np.errstate(over="ignore", invalid="ignore"):
+        same = (left == right) | (np.isnan(left) & np.isnan(right))
+        r, t = left[both], right[both]
+        d = np.abs(t - r)
+        known = r != 0
+        relative = d[known] / np.abs(r[known])
+        rows, agreeing = (0, 0) if axis is None else _argmax(left, right, axis)
+        return Sums(
+            samples=1,
+            elements=int(left.size),
+            compared=int(r.size),
+            nan_reference=int(np.isnan(left).sum()),
+            inf_reference=int(np.isinf(left).sum()),
+            nan_test=int(np.isnan(right).sum()),
+            inf_test=int(np.isinf(right).sum()),
+            nonfinite_mismatch=int((~both & ~same).sum()),
+            abs_error=float(d.sum()),
+            squared_error=float((d * d).sum()),
+            squared_reference=float((r * r).sum()),
+            squared_test=float((t * t).sum()),
+            product=float((r * t).sum()),
+            rel_error=float(relative.sum()),
+            nonzero=int(known.sum()),
+            max_abs=float(d.max(initial=0.0)),
+            max_rel=float(relative.max(initial=0.0)),
+            outside=int((d > atol + rtol * np.abs(r)).sum()),
+            rows=rows,
+            agreeing_rows=agreeing,
+        )
+
+
+def _argmax(left: Array, right: Array, axis: int) -> tuple[int, int]:
+    """Positions without NaN on either side, and how many of them agree. Of equal values the first counts."""
+    import numpy as np
+
+    usable = ~(np.isnan(left).any(axis=axis) | np.isnan(right).any(axis=axis))
+    agree = np.argmax(left, axis=axis) == np.argmax(right, axis=axis)
+    return int(usable.sum()), int((agree & usable).sum())
+
+
+def measures(sums: Sums) -> dict[str, Any]:
+    """The measures of some sums; None where there is no value, and `reasons` says why not."""
+    reasons: dict[str, str] = {}
+    found: dict[str, Any] = {
+        "samples": sums.samples,
+        "elements": sums.elements,
+        "compared": sums.compared,
+        **{name: getattr(sums, name) for name in ("nan_reference", "inf_reference", "nan_test", "inf_test")},
+        "nonfinite_mismatch": sums.nonfinite_mismatch,
+    }
+    count = sums.compared
+    if not count:
+        for name in ("mae", "max_abs", "rmse", "max_rel", "mean_rel", "cosine", "sqnr_db", "outside"):
+            found[name], reasons[name] = None, "no element is finite on both sides"
+    else:
+        found["mae"] = sums.abs_error / count
+        found["max_abs"] = sums.max_abs
+        found["rmse"] = math.sqrt(sums.squared_error / count)
+        if sums.nonzero and math.isfinite(sums.rel_error):
+            found["max_rel"], found["mean_rel"] = sums.max_rel, sums.rel_error / sums.nonzero
+        else:
+            why = "every reference is zero" if not sums.nonzero else "too large for a number"
+            found.update(max_rel=None, mean_rel=None)
+            reasons.update(max_rel=why, mean_rel=why)
+        found["cosine"] = _cosine(sums, reasons)
+        found["sqnr_db"] = _sqnr_db(sums, reasons)
+        found["outside"] = sums.outside
+    found["zero_reference"] = count - sums.nonzero
+    found["argmax_rows"] = sums.rows
+    found["argmax_agreement_pct"] = 100 * sums.agreeing_rows / sums.rows if sums.rows else None
+    if not sums.rows:
+        reasons["argmax_agreement_pct"] = "no axis of classes, or NaN in all of it"
+    for name, value in found.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            found[name], reasons[name] = None, "too large for a number"
+    found["reasons"] = reasons
+    return found
+
+
+def _cosine(sums: Sums, reasons: dict[str, str]) -> float | None:
+    if sums.squared_error == 0:
+        return 1.0  # two zeros point the same way as well
+    length = math.sqrt(sums.squared_reference) * math.sqrt(sums.squared_test)
+    if not length:
+        side = "reference" if not sums.squared_reference else "test"
+        reasons["cosine"] = f"the {side} is zero everywhere"
+        return None
+    return max(-1.0, min(1.0, sums.product / length))
+
+
+def _sqnr_db(sums: Sums, reasons: dict[str, str]) -> float | None:
+    if sums.squared_error == 0:
+        reasons["sqnr_db"] = "infinite: the outputs are equal"
+        return None
+    if not sums.squared_reference:
+        reasons["sqnr_db"] = "the reference is zero everywhere"
+        return None
+    return 10 * (math.log10(sums.squared_reference) - math.log10(sums.squared_error))

@@ -1,0 +1,234 @@
+"""A comparison of outputs as sentences and a table; and which of the engines at hand it is about.
+
+A result names its two sides by path, size and SHA-256. It is shown beside engines only if they are those: by the digest of
+the plan where that is known, else by name. A result about others is named, not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
+from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import stem_of
+from trex_tui.errors import ArtifactError
+from trex_tui.reports.diff.sections import Section, Table
+from trex_tui.reports.plain import plain
+from trex_tui.text import MISSING, format_count, plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.engine.engine import Engine
+
+_DIFFERENCES = ("output", "type", "MAE", "max |d|", "max rel", "mean rel", "RMSE")
+_LIKENESS = ("output", "cosine", "SQNR dB", "argmax %", "elements", "not finite")
+"""Two tables, so that each fits 80 columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyEvidence:
+    """A result that lies with the engines at hand.
+
+    Attributes:
+        path: The file.
+        result: None if it cannot be read.
+        reference, test: Which of the engines its sides are; None for none of them.
+        proof: `sha256` or `name`: what the sides were recognised by; empty if the result is refused.
+        refusal: Why it is not shown; empty if it is.
+    """
+
+    path: Path
+    result: AccuracyResult | None
+    reference: int | None = None
+    test: int | None = None
+    proof: str = ""
+    refusal: str = ""
+
+
+def accuracy_evidence(engines: Sequence[Engine]) -> list[AccuracyEvidence]:
+    """Every result that lies with one of the engines, once, and whether it is about them."""
+    paths = dict.fromkeys(
+        path for engine in engines if (path := engine.files.get(ArtifactKind.ACCURACY)) is not None
+    )
+    return [_evidence(path, engines) for path in paths]
+
+
+def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
+    try:
+        result = read_accuracy(path)
+    except ArtifactError as error:
+        return AccuracyEvidence(path, None, refusal=f"{path} {error.diagnostic.message}")
+    reference, first = _place_of(result.reference, engines)
+    test, second = _place_of(result.test, engines)
+    proof = "name" if "name" in (first, second) else "sha256"
+    if test is not None and reference != test and (reference is not None or result.reference.kind == "onnx"):
+        return AccuracyEvidence(path, result, reference, test, proof)
+    about = f"{_name(result.test)} against {_name(result.reference)}"
+    why = f"{path} is about {about}, which are not the engines compared here; its numbers are not shown"
+    return AccuracyEvidence(path, result, refusal=why)
+
+
+def _place_of(side: ComparedSide, engines: Sequence[Engine]) -> tuple[int | None, str]:
+    """Which engine a side is, and by what it was recognised."""
+    if side.kind == "onnx":
+        return None, ""
+    named = []
+    for place, engine in enumerate(engines):
+        verdict = _same_plan(side, engine)
+        if verdict:
+            return place, "sha256"
+        if verdict is None and _same_name(side, engine):
+            named.append(place)
+    if len(named) > 1:  # as results/fp32/net.engine and results/int8/net.engine
+        folder = Path(side.path).absolute().parent
+        named = [place for place in named if _directory(engines[place]) == folder]
+    return (named[0], "name") if len(named) == 1 else (None, "")
+
+
+def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
+    """Whether the engine's plan is that file; None where one of the two is not known."""
+    from trex_tui.capture.manifest import read_manifest, sha256_of
+
+    if side.sha256 is None:
+        return None
+    plan = engine.files.get(ArtifactKind.PLAN)
+    try:
+        if plan is not None:
+            if side.size_bytes is not None and plan.stat().st_size != side.size_bytes:
+                return False
+            return sha256_of(plan) == side.sha256
+    except OSError:
+        return None
+    first = next(iter(engine.files.values()))
+    manifest = read_manifest(first.with_name(f"{stem_of(first)}.capture.json"))
+    entry = manifest.get("engine") if isinstance(manifest, dict) else None
+    digest = entry.get("sha256") if isinstance(entry, dict) else None
+    return digest == side.sha256 if isinstance(digest, str) else None
+
+
+def _same_name(side: ComparedSide, engine: Engine) -> bool:
+    stem = stem_of(Path(side.name)) if side.name else ""
+    own = {stem_of(path) for kind, path in engine.files.items() if kind is not ArtifactKind.ACCURACY}
+    return bool(stem) and stem in own
+
+
+def _directory(engine: Engine) -> Path:
+    return next(iter(engine.files.values())).absolute().parent
+
+
+def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None = None) -> Iterator[Section]:
+    """What a result says: gates that fell first, then sentences and a row per output.
+
+    Args:
+        evidence: How the sides were recognised, where engines are at hand.
+    """
+    fallen = [one for one in result.gates if one.fell]
+    if result.gates:
+        lines = [
+            f"{'FELL' if one.fell else 'held'}  {printable(one.gate)}  {printable(one.output)}  —  {printable(one.why)}"
+            for one in (*fallen, *(one for one in result.gates if not one.fell))
+        ]
+        yield Section("Accuracy gates", lines, is_warning=bool(fallen))
+    title = f"Accuracy of {_name(result.test)} against {_name(result.reference)}"
+    differences = Table(_DIFFERENCES, [_differences(one) for one in result.outputs], frozenset({0}))
+    yield Section(title, list(_sentences(result, evidence)), differences)
+    likeness = Table(_LIKENESS, [_likeness(one) for one in result.outputs], frozenset({0}))
+    yield Section("How alike the outputs are", table=likeness)
+
+
+def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
+    """Every result that lies with the engines: those about them in full, the others by name."""
+    for one in accuracy_evidence(engines):
+        if one.refusal or one.result is None:
+            yield Section("Accuracy", [printable(one.refusal)])
+        else:
+            yield from accuracy_sections(one.result, one)
+
+
+def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Iterator[str]:
+    samples = max((one.counts.get("samples", 0) for one in result.outputs), default=0)
+    kind = result.inputs.get("kind")
+    what = "random input" if kind == "random" else "input"
+    if samples:
+        seed = result.inputs.get("seed")
+        more = f" (seed {seed})" if kind == "random" and isinstance(seed, int) else ""
+        yield f"{plural(samples, what)}{more}; each output over all of them."
+    if evidence is not None and evidence.proof:
+        how = (
+            "by SHA-256 of the plan"
+            if evidence.proof == "sha256"
+            else "by name alone, no plan being there to check"
+        )
+        yield f"From {printable(str(result.path))}; the engines were recognised {how}."
+    for output in result.outputs:
+        if count := output.counts.get("nonfinite_mismatch"):
+            yield (
+                f"{printable(output.name)}: {plural(count, 'element')} NaN or infinite on one side, and not the same on the "
+                "other; in no mean."
+            )
+        elif any(output.counts.get(key) for key in ("nan_reference", "inf_reference")):
+            yield f"{printable(output.name)}: NaN or infinite elements are the same on both sides; they are in no mean."
+    yield from (f"Note: {printable(note)}." for note in result.notes)
+
+
+def _differences(output: OutputDifference) -> tuple[str, ...]:
+    types = [printable(one) if one else MISSING for one in output.dtypes]
+    return (
+        printable(output.name),
+        types[0] if types[0] == types[1] else f"{types[0]} → {types[1]}",
+        *(_digits(output.values.get(name)) for name in ("mae", "max_abs", "max_rel", "mean_rel", "rmse")),
+    )
+
+
+def _likeness(output: OutputDifference) -> tuple[str, ...]:
+    sqnr = output.values.get("sqnr_db")
+    infinite = sqnr is None and output.reasons.get("sqnr_db", "").startswith("infinite")
+    return (
+        printable(output.name),
+        _fixed(output.values.get("cosine"), 6),
+        "∞" if infinite else _fixed(sqnr, 2),
+        _fixed(output.values.get("argmax_agreement_pct"), 2),
+        format_count(output.counts.get("elements")),
+        _nonfinite(output.counts),
+    )
+
+
+def _digits(value: float | None) -> str:
+    """Differences span many powers of ten: four significant digits."""
+    return MISSING if value is None else f"{value:.4g}"
+
+
+def _fixed(value: float | None, digits: int) -> str:
+    return MISSING if value is None else f"{value:.{digits}f}"
+
+
+def _nonfinite(counts: Mapping[str, int]) -> str:
+    """Elements that are NaN or infinite, of the reference and of the test."""
+    names = (("nan_reference", "inf_reference"), ("nan_test", "inf_test"))
+    if not any(name in counts for pair in names for name in pair):
+        return MISSING
+    return " / ".join(str(sum(counts.get(name, 0) for name in pair)) for pair in names)
+
+
+def _name(side: ComparedSide) -> str:
+    return printable(side.name or "an engine that is not named")
+
+
+def accuracy_documents(engines: Sequence[Engine]) -> list[dict[str, Any]]:
+    """The same as `engines_sections`, for JSON: a result about other engines has no outputs, and says why."""
+    found = []
+    for one in accuracy_evidence(engines):
+        shown = one.result if not one.refusal else None
+        found.append(
+            {
+                "path": str(one.path),
+                "reference": one.reference,
+                "test": one.test,
+                "proof": one.proof or None,
+                "refusal": one.refusal or None,
+                "result": plain(shown) if shown is not None else None,
+            }
+        )
+    return found

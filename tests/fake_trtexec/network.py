@@ -1,0 +1,143 @@
+"""What an engine computes: small sums in plain Python, with inputs out of files and outputs into one.
+
+A plan may end with a description of its network, which tests append (`mark`): inputs, outputs, how coarsely it rounds.
+Without one it is t0 -> t5 of 1x8x4x4 FP32, the tensors of the layers.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import math
+import re
+import struct
+from pathlib import Path
+
+from failures import Failures, fail
+from log import LAYERS, Log
+
+_CODES = {
+    "fp32": "f",
+    "fp16": "e",
+    "int64": "q",
+    "int32": "i",
+    "int8": "b",
+    "uint8": "B",
+    "bool": "?",
+    "bf16": "H",
+}
+_MARK = b"\nNETWORK "
+
+
+def default() -> dict:
+    tensor = {"type": "fp32", "shape": [1, 8, 4, 4]}
+    return {"inputs": {"t0": tensor}, "outputs": {f"t{len(LAYERS)}": tensor}, "step": 0.0}
+
+
+def network_of(data: bytes) -> dict:
+    found = data.rfind(_MARK)
+    return default() if found < 0 else json.loads(data[found + len(_MARK) :])
+
+
+def mark(network: dict) -> bytes:
+    """What a test appends to a plan."""
+    return _MARK + json.dumps(network).encode()
+
+
+def pairs(text: str) -> dict[str, str]:
+    """`a:1x3,'b:0':2` as trtexec takes it apart."""
+    found = {}
+    for part in filter(None, text.split(",")):
+        quoted = re.fullmatch(r"'([^']*)':(.*)", part)
+        name, value = quoted.groups() if quoted else part.split(":")
+        found[name] = value
+    return found
+
+
+def shaped(network: dict, options: dict[str, list[str]]) -> dict:
+    """The network with `--shapes`; -1 in a shape is dynamic, and an output's takes that of the first input."""
+    given = pairs(options.get("--shapes", [""])[-1])
+    batch = 1
+    for name, one in network["inputs"].items():
+        if name in given:
+            one["shape"] = [int(n) for n in given[name].split("x")]
+            batch = one["shape"][0]
+        one["shape"] = [max(1, n) for n in one["shape"]]
+    for one in network["outputs"].values():
+        one["shape"] = [batch if n < 0 else n for n in one["shape"]]
+    return network
+
+
+def bind(log: Log, network: dict, options: dict[str, list[str]]) -> dict[str, list[float]]:
+    """Say what is bound, and read the inputs; a file of another size is an error from 10 on, and read anyhow before."""
+    files, values = pairs(options.get("--loadInputs", [""])[-1]), {}
+    for name, one in network["inputs"].items():
+        count = math.prod(one["shape"])
+        if name in files:
+            log.info(f"Using values loaded from {files[name]} for input {name}")
+            data, size = Path(files[name]).read_bytes(), count * struct.calcsize(_CODES[one["type"]])
+            if len(data) != size and not log.release.before(10, 0, 0):
+                log.line(
+                    "E",
+                    f"Unexpected file size for input file: {files[name]}. Note: Input binding size is: {size}",
+                )
+                fail(log)
+            values[name] = decode(data[:size], one["type"])
+        else:
+            log.info(f"Using random values for input {name}")
+            values[name] = [((place * 7) % 13 - 6) / 6.5 for place in range(count)]
+        told(log, "input", name, one)
+    for name, one in network["outputs"].items():
+        told(log, "output", name, one)
+    return values
+
+
+def told(log: Log, side: str, name: str, one: dict) -> None:
+    dims = "x".join(map(str, one["shape"]))
+    if log.release.before(8, 6, 0):
+        log.info(f"Created {side} binding for {name} with dimensions {dims}")
+    else:
+        log.info(
+            f"{side.capitalize()} binding for {name} with dimensions {dims} and type {one['type']} is created."
+        )
+
+
+def decode(data: bytes, kind: str) -> list[float]:
+    if kind == "fp16":
+        return [one[0] for one in struct.iter_unpack("<e", data)]
+    if kind == "bf16":
+        return [struct.unpack("<f", b"\0\0" + data[at : at + 2])[0] for at in range(0, len(data), 2)]
+    if kind == "bool":
+        return [float(byte) for byte in data]
+    return list(array.array(_CODES[kind], data))
+
+
+def export(
+    network: dict, values: dict[str, list[float]], path: str, wrong: Failures, *, copied: bool
+) -> None:
+    """`--exportOutput`, with the six digits of a C++ stream; zeros where nothing is copied from the device."""
+    text = "[\n"
+    for place, (name, one) in enumerate(network["outputs"].items()):
+        numbers = compute(values, math.prod(one["shape"]), network["step"], one["type"]) if copied else [0.0]
+        if "nan_output" in wrong:
+            numbers[0] = math.nan
+        dims = "x".join(map(str, one["shape"]))
+        shown = ", ".join(f"{one:.6g}" for one in numbers)
+        if "final_shape" in wrong:
+            shown = f"Final shape is {dims} reported by the output allocator.\n{shown}"
+        text += ("  " if place == 0 else ", ") + f'{{ "name" : "{name}"\n  , "dimensions" : "{dims}"\n'
+        text += f'  , "values" : [ {shown} ]\n  }}\n'
+    text += "]\n"
+    if "no_output" not in wrong:
+        Path(path).write_text(text[: len(text) // 2] if "half_output" in wrong else text, encoding="utf-8")
+
+
+def compute(values: dict[str, list[float]], count: int, step: float, kind: str) -> list[float]:
+    """Each output element: a mean of neighbouring inputs, rounded to multiples of `step`."""
+    mixed = [0.0] * count
+    for weight, (_, one) in enumerate(sorted(values.items()), start=1):
+        for place in range(count):
+            mixed[place] += weight * (one[place % len(one)] + one[(place * 3 + 1) % len(one)]) / 2
+    if step:
+        mixed = [round(one / step) * step for one in mixed]
+    return mixed if kind in ("fp32", "fp16", "bf16") else [float(round(one)) for one in mixed]

@@ -1,0 +1,297 @@
+"""Every accepted input under trex's names: what trex can read, what our reader says of it afterwards, and what is told."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helpers import (
+    ARTIFACTS,
+    REPOSITORY,
+    chain,
+    real_sets,
+    tensor,
+    timing_row,
+    write_graph,
+    write_json,
+    write_profile,
+)
+from trex_tui.artifacts import find
+from trex_tui.cli import main
+from trex_tui.engine.engine import load_set
+from trex_tui.reports.summary import engine_summary
+
+LOGS = sorted(path.name for path in (ARTIFACTS / "logs").glob("*.log")) if ARTIFACTS.is_dir() else []
+
+
+def convert(*arguments: object) -> int:
+    return main(["convert", *map(str, arguments)])
+
+
+def converted(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
+    assert convert(*arguments, "--json") == 0
+    (one,) = json.loads(capsys.readouterr().out)["engines"]
+    return one
+
+
+def summary(path: Path) -> dict[str, Any]:
+    """What `summary --json` says, without names of files and what is said about them."""
+    (found,) = find(path)
+    document = engine_summary(load_set(found))
+    for key in ("name", "files", "diagnostics"):
+        del document[key]
+    if document["latency"]:
+        del document["latency"]["source"]
+    if document["timing"]:
+        del document["timing"]["origin"]
+    return document
+
+
+def read_as_trex(folder: Path, stem: str) -> dict[str, Any]:
+    """Load a set with the demands that trex makes, and fail where it would."""
+    graph = json.loads((folder / f"{stem}.graph.json").read_text(encoding="utf-8"))
+    assert isinstance(graph["Layers"][0], dict)
+    assert graph["Bindings"]
+    assert all(isinstance(one, str) for one in graph["Bindings"])
+    for layer in graph["Layers"]:
+        assert isinstance(layer["Name"], str)
+        assert layer["LayerType"]
+        for one in (*layer["Inputs"], *layer["Outputs"]):
+            assert {"Name", "Dimensions", "Format/Datatype"} <= set(one)
+    found = {"graph": graph}
+    profile = folder / f"{stem}.profile.json"
+    if profile.exists():
+        rows = [row for row in json.loads(profile.read_text(encoding="utf-8")) if len(row) in (4, 5)]
+        assert all({"name", "timeMs", "averageMs", "percentage"} <= set(row) for row in rows)
+        found["profile"] = rows
+    for name, sections in (
+        ("build", ("model_options", "build_options")),
+        ("profile", ("performance_summary", "device_information")),
+    ):
+        path = folder / f"{stem}.{name}.metadata.json"
+        if path.exists():
+            found[name] = json.loads(path.read_text(encoding="utf-8"))
+            assert set(sections) <= set(found[name])
+    return found
+
+
+@pytest.mark.parametrize("real", real_sets())
+def test_real_sets_come_through_byte_for_byte(real, tmp_path, capsys):
+    paths = real.paths()
+    one = converted(capsys, *(paths if len(paths) > 1 else paths[:1]), "-o", tmp_path)
+    assert {file["kind"] for file in one["files"]} == set(real.files)
+    for file in one["files"]:
+        assert file["changes"] == []
+        assert Path(file["target"]).read_bytes() == real.path(file["kind"]).read_bytes()
+    (again,) = find(tmp_path)
+    assert {kind.value for kind in again.files} == set(real.files)
+    if "names_only" not in real.name:
+        read_as_trex(tmp_path, one["name"])
+    else:
+        assert "trex opens no engine" in one["remarks"][0]
+    if (
+        sum(len(one.read_bytes()) for one in paths) < 400_000
+    ):  # the largest say nothing that the others do not
+        assert summary(tmp_path) == summary(paths[0])
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_real_logs(name, tmp_path, capsys):
+    log = ARTIFACTS / "logs" / name
+    one = converted(capsys, log, "-o", tmp_path)
+    kinds = {file["kind"] for file in one["files"]}
+    assert kinds & {"graph", "profile", "profile_metadata"}
+    kind = next(iter(kinds & {"build_log", "profile_log"}))
+    made = next(tmp_path.glob(f"*.engine.{kind.replace('_', '.')}"))
+    assert made.read_bytes() == log.read_bytes()
+    assert summary(made) == summary(log)
+
+
+def test_packed_log_and_other_names(tmp_path, capsys):
+    """A gzipped log, UTF-16, and names that say little: the metadata is that of the log."""
+    source = REPOSITORY / "sample_artifacts/alexnet"
+    folder, plain = tmp_path / "in", tmp_path / "plain"
+    folder.mkdir()
+    for name in ("graph", "profile"):
+        text = (source / f"alexnet_fp16.{name}.json").read_text(encoding="utf-8")
+        (folder / f"{name}.json").write_text(text, encoding="utf-16")
+    (folder / "trtexec.log.gz").write_bytes(gzip.compress((source / "alexnet_fp16.profile.log").read_bytes()))
+    one = converted(capsys, folder, "-o", plain)
+    assert {file["kind"]: file["changes"][0] for file in one["files"]} == {
+        "graph": "written as UTF-8, control characters in names escaped",
+        "profile": "written as JSON: names escaped, what is no number null",
+        "profile_log": "unpacked",
+        "profile_metadata": "made from the log",
+    }
+    found = read_as_trex(plain, "in")
+    stated = json.loads((source / "alexnet_fp16.profile.metadata.json").read_text(encoding="utf-8"))
+    assert found["profile"] == json.loads((plain / "in.profile.metadata.json").read_text())
+    assert found["profile"]["performance_summary"] == stated["performance_summary"]
+    assert (plain / "in.engine.profile.log").read_bytes() == (
+        source / "alexnet_fp16.profile.log"
+    ).read_bytes()
+    assert summary(plain) == summary(folder)
+
+
+class TestGraph:
+    def test_tensorrt_11(self, tmp_path, capsys):
+        def eleven(name: str, dtype: str, layout: str) -> dict[str, Any]:
+            return {"Name": name, "Dimensions": [1, 8], "Datatype": dtype, "Format": layout}
+
+        layer = {
+            "Name": "one",
+            "LayerType": "kgen",
+            "Inputs": [eleven("x", "Float", "Row major linear FP32 format (kLINEAR)")],
+            "Outputs": [
+                eleven("y", "Half", "Row major linear FP16 format (kLINEAR)"),
+                eleven("z", "FP8", "Row major linear"),
+            ],
+        }
+        both = [{"Name": "x", "IOMode": "Input"}, {"Name": "y", "IOMode": "Output"}]
+        write_json(tmp_path / "net.graph.json", {"Layers": [layer], "I/O Tensors": both})
+        one = converted(capsys, tmp_path, "-o", tmp_path / "out")
+        assert one["files"][0]["changes"] == [
+            "tensors that got Format/Datatype: 3",
+            "Bindings are the names of the inputs and outputs listed",
+        ]
+        graph = read_as_trex(tmp_path / "out", "net")["graph"]
+        assert graph["Bindings"] == ["x", "y"]
+        (made,) = graph["Layers"]
+        formats = [one["Format/Datatype"] for one in (*made["Inputs"], *made["Outputs"])]
+        assert formats == ["Row major linear FP32", "Row major linear FP16 format", "FP8"]
+        assert made["Inputs"][0]["Datatype"] == "Float"
+        before, after = summary(tmp_path / "net.graph.json"), summary(tmp_path / "out")
+        for document in (before, after):
+            for one in (*document["bindings"]["inputs"], *document["bindings"]["outputs"]):
+                del one["format"]  # the text is another, its meaning the same
+        assert before == after
+
+    def test_repairs(self, tmp_path, capsys):
+        """A bare list, raw control characters, no bindings, lists and names that lack."""
+        layers = chain("a\x1eb", "c")
+        layers[0]["ParameterType"] = "Convolution"
+        del layers[1]["Outputs"]
+        layers += [7, {"LayerType": "kgen", "Inputs": [tensor("c"), "odd"], "Outputs": [tensor("end", 4)]}]
+        text = json.dumps(layers).replace("\\u001e", "\x1e")
+        (tmp_path / "net.graph.json").write_text(text, encoding="utf-8")
+        one = converted(capsys, tmp_path / "net.graph.json", "-o", tmp_path / "out")
+        changes = one["files"][0]["changes"]
+        assert "the list of layers is in an object" in changes
+        assert "entries left out that are no layers: 1" in changes
+        assert "layers that got empty Outputs: 1" in changes
+        assert any(change.startswith("Bindings inferred") for change in changes)
+        graph = read_as_trex(tmp_path / "out", "net")["graph"]
+        assert graph["Layers"][0]["Name"] == "a\x1eb"
+        assert {"t0", "end"} <= set(graph["Bindings"])
+        before, after = summary(tmp_path / "net.graph.json"), summary(tmp_path / "out")
+        del before["bindings"], after["bindings"]
+        assert before == after
+
+    def test_broken_file_costs_that_file(self, tmp_path, capsys):
+        write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
+        write_profile(tmp_path / "net.profile.json", [("a", 1.0)])
+        (tmp_path / "net.timing.json").write_text('[{"latencyMs": 1')
+        one = converted(capsys, tmp_path, "-o", tmp_path / "out")
+        assert {file["kind"] for file in one["files"]} == {"graph", "profile"}
+        assert any("left out" in remark and "truncated" in remark for remark in one["remarks"])
+        assert any(what.startswith("timing") for what in one["missing"])
+
+
+class TestProfileAndTiming:
+    @pytest.mark.parametrize(
+        "line",
+        [
+            '{ "name" : "a"b\\c", "timeMs" : 1, "averageMs" : 0.1, "percentage" : 100 }',
+            '{ "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }',
+        ],
+    )
+    def test_what_is_no_json(self, tmp_path, capsys, line):
+        path = tmp_path / "net.profile.json"
+        path.write_text(f'[\n  {{ "count" : 10 }}\n, {line}\n]\n')
+        one = converted(capsys, path, "-o", tmp_path / "out")
+        assert "written as JSON" in one["files"][0]["changes"][0]
+        records = json.loads((tmp_path / "out/net.profile.json").read_text())
+        assert records[0] == {"count": 10}
+        assert len(records[1]) == 4
+        assert summary(path) == summary(tmp_path / "out")
+
+    def test_more_keys_than_trex_takes(self, tmp_path, capsys):
+        row = {"name": "a", "timeMs": 1, "averageMs": 0.1, "medianMs": 0.1, "percentage": 100, "minMs": 0.05}
+        write_json(tmp_path / "net.profile.json", [{"count": 10}, row])
+        assert converted(capsys, tmp_path / "net.profile.json", "-o", tmp_path / "out")["files"][0]["changes"]
+        assert len(json.loads((tmp_path / "out/net.profile.json").read_text())[1]) == 5
+
+    def test_timing_of_another_tool(self, tmp_path, capsys):
+        if find_spec("trex_tui.artifacts.timing_variants") is None:
+            pytest.skip("the reader takes no timing files of other tools")
+        write_json(tmp_path / "net.timing.json", {"unit": "us", "times": [{"latency": 100, "compute": 90}]})
+        one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
+        assert one["files"][0]["changes"] == ["rows and keys are trtexec's"]
+        made = json.loads((tmp_path / "out/net.timing.json").read_text())
+        assert made == [{"latencyMs": pytest.approx(0.1), "computeMs": pytest.approx(0.09)}]
+
+    def test_metadata_without_a_section(self, tmp_path, capsys):
+        write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
+        write_json(tmp_path / "net.profile.metadata.json", {"performance_summary": {"Throughput": 5.0}})
+        files = {file["kind"]: file for file in converted(capsys, tmp_path, "-o", tmp_path / "out")["files"]}
+        assert files["profile_metadata"]["changes"] == ["got an empty device_information, which trex needs"]
+        assert read_as_trex(tmp_path / "out", "net")["profile"]["performance_summary"] == {"Throughput": 5.0}
+        assert summary(tmp_path / "net.graph.json") == summary(tmp_path / "out")
+
+    def test_timing_of_tensorrt_7(self, tmp_path, capsys):
+        old = {"inMs": "h2dMs", "outMs": "d2hMs", "startInMs": "startH2dMs"}
+        row = timing_row(1.0, 0.5)
+        seven = {
+            next((short for short, long in old.items() if long == key), key): one for key, one in row.items()
+        }
+        write_json(tmp_path / "net.timing.json", [seven, 5])
+        one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
+        assert len(one["files"][0]["changes"]) == 2
+        assert json.loads((tmp_path / "out/net.timing.json").read_text()) == [row]
+
+
+class TestCommand:
+    @pytest.fixture
+    def net(self, tmp_path: Path) -> Path:
+        write_graph(tmp_path / "in/net.graph.json", chain("a\x1b[31m"), ["t0", "t1"])
+        (tmp_path / "in/net.engine").write_bytes(b"ftrt" + bytes(24))
+        return tmp_path
+
+    def test_never_overwrites_unasked(self, net, capsys):
+        out = net / "out"
+        assert convert(net / "in", "-o", out) == 0
+        (out / "net.graph.json").write_text("mine")
+        assert convert(net / "in", "-o", out) == 2
+        assert "net.graph.json: already there; replace with --force" in capsys.readouterr().err
+        assert (out / "net.graph.json").read_text() == "mine"
+        assert convert(net / "in", "-o", out, "--force") == 0
+        assert sorted(one.name for one in out.iterdir()) == ["net.graph.json"]
+
+    def test_never_onto_itself(self, net, capsys):
+        before = (net / "in/net.graph.json").read_bytes()
+        assert convert(net / "in", "-o", net / "in", "--force") == 2
+        assert "is what would be converted" in capsys.readouterr().err
+        assert (net / "in/net.graph.json").read_bytes() == before
+
+    def test_text_and_engine(self, net, capsys):
+        assert convert(net / "in", "-o", net / "out", "--with-engine") == 0
+        out = capsys.readouterr().out
+        assert out.startswith("net\n")
+        assert "copied as it is" in out
+        assert "missing: timing" in out
+        assert (net / "out/net.engine").read_bytes() == (net / "in/net.engine").read_bytes()
+
+    def test_equal_names_and_nothing(self, net, capsys):
+        write_graph(net / "other/net.graph.json", chain("b"), ["t0", "t1"])
+        assert convert(net / "in", net / "other", "-o", net / "out") == 0
+        assert (net / "out/in/net.graph.json").exists()
+        assert (net / "out/other/net.graph.json").exists()
+        capsys.readouterr()
+        (net / "empty").mkdir()
+        assert convert(net / "empty", "-o", net / "out") == 2
+        assert "no engine found" in capsys.readouterr().err
