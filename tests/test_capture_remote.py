@@ -17,7 +17,7 @@ from fake_trtexec import install
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from trex_tui.capture import scripts
 from trex_tui.capture.options import CaptureOptions
-from trex_tui.capture.remote import Sieve, cut_end, unpack
+from trex_tui.capture.receiving import Sieve, cut_end, unpack
 from trex_tui.capture.remote_host import read_probe
 from trex_tui.capture.sending import external_data, moved
 from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
@@ -88,8 +88,6 @@ class TestHosts:
     [
         (["--host", "-x", "--dry-run"], "--host"),
         (["--host", "a", "--host", "a"], "there twice"),
-        (["--host", "a", "--resume"], "--resume works on this machine alone"),
-        (["--host", "a", "--lock-clocks"], "--lock-clocks works on this machine alone"),
         (["--with-engine"], "--with-engine goes with --host"),
     ],
 )

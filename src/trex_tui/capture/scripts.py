@@ -85,3 +85,18 @@ PROBE: Final = (
     'm=$(PATH=$PATH:/usr/sbin command -v nvpmodel) && { o=$(ask "$m" -q); c=$?; say nvpmodel -q "$c"; '
     'printf "%s\\n" "$o"; }; exit 0'
 )
+SMI: Final = (
+    # word argument…: `word`, the variables that choose GPUs, where nvidia-smi is (empty: nowhere), and what it answers.
+    't=$1; shift; printf "\\n%s\\n%s\\n%s\\n%s\\n" "$t" "${CUDA_VISIBLE_DEVICES-}" "${CUDA_DEVICE_ORDER-}" '
+    '"$(command -v nvidia-smi)"; [ "$#" = 0 ] || nvidia-smi "$@" 2>&1 </dev/null; exit 0'
+)
+HOLD: Final = (
+    # word gpu mhz. Locks the clocks and says what came of it, between two lines `word`; if they are locked, they are let go
+    # when the input ends, by us or with the connection: then the answer, and `word code`. It is the inner process that
+    # does all this, and the outer one lets go where the inner one is killed; signals they ignore, as nvidia-smi does then.
+    "trap '' HUP INT TERM PIPE; t=$1 i=$2 m=$3; exec 3<&0 </dev/null; "
+    "free() { while read -r x <&3; do :; done; "
+    'o=$(nvidia-smi -i "$i" -rgc 2>&1 3<&-); c=$?; printf "%s\\n%s %s\\n" "$o" "$t" "$c"; }; '
+    '( o=$(nvidia-smi -i "$i" -lgc "$m,$m" 2>&1 3<&-); printf "%s\\n%s\\n%s\\n" "$t" "$o" "$t"; '
+    'case $o in *"GPU clocks set to"*) free;; esac; exit 0 ) 2>/dev/null & wait "$!" || free 2>/dev/null; exit 0'
+)

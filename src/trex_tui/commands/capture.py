@@ -69,7 +69,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--resume",
         action="store_true",
-        help="take the engine of an earlier capture, if model, options and TensorRT are the same",
+        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same; "
+        "with --host it is sent there (--with-engine brings one back)",
     )
 
 
@@ -151,7 +152,8 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
         const="max",
         type=_clock,
         metavar="MHZ|max",
-        help="hold the GPU clock still with nvidia-smi, where that is permitted; freed afterwards, after a crash too",
+        help="hold the GPU clock still with nvidia-smi, where that is permitted (with --host: there); freed afterwards, "
+        "after a crash too; never on a Jetson",
     )
     group.add_argument("--dry-run", action="store_true", help="print the exact commands, and run nothing")
     group.add_argument(

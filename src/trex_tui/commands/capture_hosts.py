@@ -52,11 +52,8 @@ def jobs_of(options: argparse.Namespace, request: Request) -> list[Job]:
     """One per machine.
 
     Raises:
-        TrexError: What was asked for cannot be done elsewhere, or a machine has no name.
+        TrexError: A machine has no name, or is there twice.
     """
-    for option, is_there in (("--resume", request.resume), ("--lock-clocks", request.lock_clocks)):
-        if is_there:
-            raise TrexError(f"{option} works on this machine alone, not with --host")
     machines = checked_hosts(options.host)
     if len(machines) == 1:
         return [Job(machines[0], request, options.with_engine)]
