@@ -10,14 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fake_trtexec import calls
+from fake_trtexec import calls, install
 from fake_trtexec.kit import COMPLETE, fifo, wait_for, wait_for_end
 from remote_kit import Server, descendants, name_of, program, serving, smi, why_not
 from test_capture_clocks import FREE, LOCK, told
+from test_capture_host import SMI as GPU_SMI
 from trex_tui.cli import main
 
 pytestmark = [
@@ -335,3 +335,37 @@ class TestResume:
         )
         assert len(calls(record)) == 7
         assert server.left() == []
+
+
+class TestDoctor:
+    def test_the_same_lines(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        """One machine as this one is told; of two that cannot both be asked the other is told."""
+        found = install(server.programs, "10.4.0")
+        (server.programs / "nvidia-smi").write_text(GPU_SMI, encoding="ascii")
+        (server.programs / "nvidia-smi").chmod(0o755)
+        assert main(["doctor", "--host", "jet"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        lines = [one.split() for one in out.splitlines()]
+        assert [one[:2] for one in lines[:2]] == [["ok", "trtexec"], ["ok", "GPU"]]
+        assert f"{found} (by PATH)" in out
+        assert "595.71" in out
+        assert ["ok", "memory"] in [one[:2] for one in lines]
+        assert f"free for {server.temporary}" in out
+        assert "capture can run on jet" in out.splitlines()[-1]
+        assert server.left() == []
+        (server.programs / "trtexec").unlink()
+        assert main(["doctor", "--host", "jet"]) == 1
+        assert "capture cannot run on jet: trtexec" in capsys.readouterr().out
+        assert main(["doctor", "--host", "nowhere", "--host", "jet", "--json", "--trtexec", str(here)]) == 2
+        out, err = capsys.readouterr()
+        assert err.count("\n") == 1
+        assert err.startswith("trex-tui: error: nowhere: ssh: connect to host 127.0.0.1 port 1: ")
+        root = json.loads(out)
+        assert root["schema"] == "trex-tui/doctor-hosts/1"
+        assert [one["host_asked"] for one in root["hosts"]] == ["nowhere", "jet"]
+        bad, good = root["hosts"]
+        assert bad["error"].startswith("nowhere: ssh: connect")
+        assert good["checks"][0]["found"] == f"--trtexec: there is no {here} there that may be executed"
+        assert good["host"]["gpus"][0]["driver"] == "595.71"
+        assert good["host"]["host_name"] is None

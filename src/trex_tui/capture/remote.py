@@ -23,15 +23,16 @@ from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.clocks import Driver
 from trex_tui.capture.judge import LOST as LOST_KEY
 from trex_tui.capture.judge import Verdict
-from trex_tui.capture.locate import TrtexecNotFoundError, understand
+from trex_tui.capture.locate import TrtexecNotFoundError
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.receiving import Sieve, cut_end, unpack
 from trex_tui.capture.remote_clocks import RemoteDriver
+from trex_tui.capture.remote_find import find_there
 from trex_tui.capture.remote_host import probe_remote
 from trex_tui.capture.run import GRACE_S, Outcome, Stop, run
-from trex_tui.capture.scripts import ENGINE, FETCH, FIND, KEEP, MAKE, RUN, SEND
+from trex_tui.capture.scripts import ENGINE, FETCH, KEEP, MAKE, RUN, SEND
 from trex_tui.capture.sending import Sent, moved
 from trex_tui.capture.ssh import ConnectionLostError, Ssh, first_answer, last_line, start
 from trex_tui.text import format_bytes
@@ -135,23 +136,10 @@ class Remote:
         Raises:
             TrexError: There is none that can be used.
         """
-        said = self.ssh.call(self.stop, FIND, self.word, given or "")
-        parts = [part.partition(b"\n") for part in said.split(f"\n{self.word} ".encode())[1:]]
-        refused = ""
-        for (found_by, _, path), (_, _, text) in zip(parts[::2], parts[1::2], strict=False):
-            try:
-                return understand(
-                    text.decode("utf-8", errors="replace"), Path(os.fsdecode(path)), found_by.decode()
-                )
-            except TrtexecNotFoundError as error:
-                refused = f"{self.ssh.host}: {error}"
-        if not refused and given:
-            refused = f"{self.ssh.host}: --trtexec: there is no {given} there that may be executed"
-        raise TrtexecNotFoundError(
-            refused
-            or f"{self.ssh.host}: no trtexec on the PATH of a command over ssh (.bashrc does not apply), "
-            "in /usr/src/tensorrt/bin, /opt/tensorrt/bin or a TensorRT-*/bin; $TRTEXEC names none there; state --trtexec"
-        )
+        found = find_there(self.ssh, self.stop, self.word, given)
+        if found.trtexec is None:
+            raise TrtexecNotFoundError(f"{self.ssh.host}: {found.refusal}")
+        return found.trtexec
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
         """The runs: commands with paths of there, files of here."""

@@ -36,14 +36,17 @@ RUN: Final = (
     '[ -d "$d" ] && [ ! -e "$d/over" ] || exit 1; printf "%s %s %s\\n" "$t" "$r" "$l"; exit 0'
 )
 FIND: Final = (
-    # word given. For each trtexec up to the first that answers as one: `word by`, its path, `word help`, what it says.
-    "t=$1 f=$2; "
-    'try() { [ -f "$1" ] && [ -x "$1" ] || return 0; printf "\\n%s %s\\n%s\\n%s help\\n" "$t" "$2" "$1" "$t"; '
+    # word given others. For each trtexec up to the first that answers as one: `word by`, its path, `word help`, what it
+    # says. With a third word also those that come after it, which are not asked: `word other`, the path.
+    "t=$1 f=$2 l=${3-} u=; "
+    'try() { [ -f "$1" ] && [ -x "$1" ] || return 0; if [ -n "$u" ]; then '
+    '[ "$1" -ef "$u" ] 2>/dev/null || printf "\\n%s other\\n%s\\n" "$t" "$1"; return 0; fi; '
+    'printf "\\n%s %s\\n%s\\n%s help\\n" "$t" "$2" "$1" "$t"; '
     'o=$("$1" --help 2>&1 </dev/null); printf "%s\\n" "$o"; '
-    "case $o in *'&&&& '*) exit 0;; esac; }; "
+    "case $o in *'&&&& '*) u=$1; [ -n \"$l\" ] || exit 0;; esac; }; "
     'if [ -n "$f" ] || [ -n "${TRTEXEC-}" ]; then b=--trtexec; [ -n "$f" ] || { b=\'$TRTEXEC\'; f=$TRTEXEC; }; '
     "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; *) f=$PWD/$f;; esac; "
-    '[ ! -d "$f" ] || f=$f/trtexec; try "$f" "$b"; exit 0; fi; '
+    '[ ! -d "$f" ] || f=$f/trtexec; try "$f" "$b"; [ -n "$u" ] || exit 0; fi; '
     'p=$(command -v trtexec); case $p in /*) try "$p" PATH;; esac; '
     "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
     '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
@@ -99,4 +102,18 @@ HOLD: Final = (
     'o=$(nvidia-smi -i "$i" -rgc 2>&1 3<&-); c=$?; printf "%s\\n%s %s\\n" "$o" "$t" "$c"; }; '
     '( o=$(nvidia-smi -i "$i" -lgc "$m,$m" 2>&1 3<&-); printf "%s\\n%s\\n%s\\n" "$t" "$o" "$t"; '
     'case $o in *"GPU clocks set to"*) free;; esac; exit 0 ) 2>/dev/null & wait "$!" || free 2>/dev/null; exit 0'
+)
+AROUND: Final = (
+    # word. What doctor wants beside PROBE: `word kind name`, then the text. Nothing is made or changed.
+    't=$1; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
+    'for f in /proc/self/status /proc/uptime; do [ -r "$f" ] && { say file "$f"; cat "$f"; }; done; '
+    'for f in /dev/nvidiactl /dev/nvidia0 /dev/nvmap /dev/dxg; do if [ -e "$f" ] || [ -h "$f" ]; then '
+    'say device "$f"; [ ! -r "$f" ] || echo r; [ ! -w "$f" ] || echo w; fi; done; '
+    "say program nvidia-smi; command -v nvidia-smi; say program tegrastats; PATH=$PATH:/usr/bin command -v tegrastats; "
+    "for f in /etc/systemd/system/default.target /usr/lib/systemd/system/default.target; do "
+    '[ ! -h "$f" ] || { say link "$f"; readlink "$f"; }; done; '
+    'say packages; dpkg-query -W -f="\\${Package} \\${Version}\\n" "libnvinfer*" 2>/dev/null; '
+    'say libraries; printf "%s\\n" "${LD_LIBRARY_PATH-}"; '
+    'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; say disk; printf "%s\\n" "$d"; '
+    '[ -d "$d" ] && echo d; [ -w "$d" ] && [ -x "$d" ] && echo w; say free; df -Pk "$d" 2>/dev/null; exit 0'
 )
