@@ -30,7 +30,7 @@ from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder
 from trex_tui.cli import main
 from trex_tui.errors import TrexError
 
-SHELLS = [one for one in ("dash", "bash", "busybox", "ksh", "mksh", "zsh") if shutil.which(one)] or ["sh"]
+SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
 ALL = (scripts.KEEP, scripts.RUN, scripts.FIND, scripts.MAKE, scripts.SEND, scripts.FETCH)
 SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE, scripts.SMI, scripts.HOLD, scripts.AROUND)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)

@@ -1,5 +1,6 @@
 """What runs on the other side: POSIX sh and nothing else, each script on one line.
 
+Of what POSIX allows, busybox takes no `kill -s TERM -- -1`, hence `kill -TERM -1`; ksh adds 256 to a signal, others 128.
 Every script takes a random word first, which marks what it says itself: no program can print it by chance or by intent.
 """
 
@@ -9,10 +10,10 @@ from typing import Final
 
 _END: Final = (
     # A group (or, where there is no setsid, a process) goes: asked first, after $g tenths of a second killed.
-    'end() { kill -s TERM -- "$1" 2>/dev/null || return 1; n=0; '
-    'while kill -s 0 -- "$1" 2>/dev/null && [ "$n" -lt "$g" ]; do '
+    'end() { kill -TERM "$1" 2>/dev/null || return 1; n=0; '
+    'while kill -0 "$1" 2>/dev/null && [ "$n" -lt "$g" ]; do '
     "n=$((n + 1)); sleep 0.1 2>/dev/null || { sleep 1; n=$((n + 9)); }; done; "
-    'kill -s KILL -- "$1" 2>/dev/null; }; '
+    'kill -KILL "$1" 2>/dev/null; }; '
 )
 KEEP: Final = (
     # word grace name. Makes the directory and says where; when its input ends, by us or with the connection, all goes.
@@ -31,8 +32,8 @@ RUN: Final = (
     'if command -v setsid >/dev/null; then setsid "$@" 3<&- 2>&1 & p=$! e=-$p; else "$@" 3<&- 2>&1 & p=$! e=$p; fi; '
     'printf "%s\\n" "$e" >"$d/pid"; '
     '( while read -r x <&3; do :; done; end "$e" || end "$p" ) >/dev/null 2>&1 & w=$!; exec 3<&-; '
-    'wait "$p"; r=$?; kill -s KILL "$w" 2>/dev/null; wait "$w" 2>/dev/null; l=0; '
-    'if kill -s 0 -- "$e" 2>/dev/null; then l=1; end "$e"; fi; rm -f "$d/pid"; '
+    'wait "$p"; r=$?; [ "$r" -lt 256 ] || r=$((r - 128)); kill -KILL "$w" 2>/dev/null; wait "$w" 2>/dev/null; l=0; '
+    'if kill -0 "$e" 2>/dev/null; then l=1; end "$e"; fi; rm -f "$d/pid"; '
     '[ -d "$d" ] && [ ! -e "$d/over" ] || exit 1; printf "%s %s %s\\n" "$t" "$r" "$l"; exit 0'
 )
 FIND: Final = (
