@@ -128,9 +128,9 @@ class Here:
 
 
 def _rss_bytes(pid: int) -> int | None:
-    """Resident memory of a process, out of /proc."""
+    """Resident memory of a process, out of /proc; None of one that has ended."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
-        return int(fields[1]) * 4096
+        return int(fields[1]) * 4096 or None
     except (OSError, ValueError, IndexError):
         return None

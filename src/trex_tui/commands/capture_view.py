@@ -23,6 +23,8 @@ MOST_WARNINGS = 20
 HEARTBEAT_S = 60.0
 """In a pipe: how long there may be silence. Builds take hours."""
 _MIB = 1 << 20
+_ECHO = 3
+"""Columns left free, for a terminal prints `^C` where the cursor is: it must not begin another line."""
 
 
 def make_view(stream: TextIO) -> CaptureView:
@@ -132,7 +134,10 @@ class LiveView(CaptureView):
         """Draw again."""
         self._warn(seen)
         if self.live is not None:
-            self.live.update(self._lines(seen, elapsed_s, rss_bytes), refresh=True)
+            from rich.constrain import Constrain
+
+            lines = self._lines(seen, elapsed_s, rss_bytes)
+            self.live.update(Constrain(lines, max(1, self.console.width - _ECHO)), refresh=True)
 
     def _lines(self, seen: Watcher, elapsed_s: float, rss_bytes: int | None) -> Text:
         from rich.text import Text
