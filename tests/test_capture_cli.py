@@ -118,6 +118,7 @@ class TestCommand:
             (["--onnx", "net.onnx", "--trtexec", "/absent"], "there is no /absent"),
             (["--onnx", "net.onnx", "--name", "a/b"], "--name"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it itself"),
+            (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: of a build"),
         ],
     )
     def test_bad_input(

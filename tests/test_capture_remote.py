@@ -280,6 +280,7 @@ class TestScripts:
     def test_find_the_others(self, shell: str, tmp_path: Path) -> None:
         """Those behind the first are named and not asked; the first under another name is no other."""
         first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
+        newest = install(tmp_path / "TensorRT-10.16.0.7/bin", "10.16.1")
         (tmp_path / "TensorRT-9/bin").mkdir(parents=True)
         (tmp_path / "TensorRT-9/bin/trtexec").symlink_to(first)
         environ = {"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
@@ -289,14 +290,18 @@ class TestScripts:
             return read_found(subprocess.check_output(argv, env=environ), "w", given)
 
         assert path_of(found()) == first
-        assert found().others == (str(second),)
+        assert found().others == (str(newest), str(second))
         assert path_of(found(str(second))) == second
-        assert found(str(second)).others == (str(first), str(tmp_path / "TensorRT-9/bin/trtexec"))
+        assert found(str(second)).others == (
+            *(str(first), str(newest)),
+            str(tmp_path / "TensorRT-9/bin/trtexec"),
+        )
+        assert path_of(found("trtexec")) == first
         refused = found("/nowhere")
         assert (refused.trtexec, refused.others) == (None, ())
         assert "no /nowhere there" in refused.refusal
         first.write_text("#!/bin/sh\necho nothing of TensorRT\n")
-        assert path_of(found()) == second
+        assert path_of(found()) == newest
         assert str(first) in found().others
 
     def test_around(self, shell: str, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from trex_tui.errors import TrexError
 
 MAX = "max"
 _TIMEOUT_S = 30
+_IDS = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]+|\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]\b")
+"""UUIDs, and addresses on the bus."""
 _LET_GO = 'trap \'\' HUP INT TERM PIPE; read -r _; said=$("$@" 2>&1); code=$?; echo "$said"; exit $code'
 """`read` ends when the last writer of the pipe is gone. The answer is taken whole first: with nobody left to read it, the
 program would die of its first word."""
@@ -49,9 +51,13 @@ class ClockLock:
     released: bool | None = None
     ended_early: bool = False
 
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    def document(self, *, with_ids: bool) -> dict[str, Any]:
+        """For JSON; without what names this GPU among others of its kind."""
+        found = asdict(self)
+        if not with_ids:
+            found["gpu"] = None if self.gpu is None else _IDS.sub("…", self.gpu)
+            found["answer"] = _IDS.sub("…", self.answer)
+        return found
 
 
 class Driver(Protocol):

@@ -65,6 +65,7 @@ class Manifest:
         clocks: What became of the wish for locked clocks; None without one.
         remarks: What to know about the numbers, in sentences.
         remote: The machine that it was done on; None if it was this one.
+        with_ids: Whether it may tell which GPU it was.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Manifest:
     clocks: ClockLock | None = None
     remarks: list[str] = field(default_factory=list)
     remote: Mapping[str, Any] | None = None
+    with_ids: bool = False
 
     def add_run(self, run: RunPlan, outcome: Outcome, verdict: Verdict, log: Path) -> None:
         """Note a run that has ended."""
@@ -129,7 +131,7 @@ class Manifest:
             "remote": self.remote,
             "runs": self.runs,
             "remarks": self.remarks,
-            "clocks": None if self.clocks is None else self.clocks.document(),
+            "clocks": None if self.clocks is None else self.clocks.document(with_ids=self.with_ids),
             "host": {"before": self.before, "after": self.after},
             "files": files,
         }

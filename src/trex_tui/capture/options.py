@@ -98,6 +98,29 @@ def checked_name(name: str) -> str:
     return name
 
 
+def _of_a_build(options: CaptureOptions) -> list[str]:
+    """What was asked for that decides about a build alone, as typed."""
+    names = (
+        *(
+            "best",
+            "strongly_typed",
+            "no_tf32",
+            "calib",
+            "sparsity",
+            "min_shapes",
+            "max_shapes",
+            "workspace_mib",
+        ),
+        *("timing_cache", "optimization_level", "hardware_compatibility"),
+    )
+    typed = [
+        name.removesuffix("_mib").replace("_", "-")
+        for name in names
+        if getattr(options, name) not in (None, False)
+    ]
+    return [f"--{one}" for one in (*options.precisions, *typed)]
+
+
 def checked_inputs(options: CaptureOptions) -> None:
     """See that the model and all files named beside it are there, before anything runs.
 
@@ -106,6 +129,8 @@ def checked_inputs(options: CaptureOptions) -> None:
     """
     if (options.onnx is None) == (options.engine is None):
         raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
+    if not options.builds and (idle := _of_a_build(options)):
+        raise TrexError(f"{', '.join(idle)}: of a build, and --engine is built already; build with --onnx")
     named = [
         ("--onnx", options.onnx),
         ("--engine", options.engine),

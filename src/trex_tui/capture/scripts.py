@@ -46,14 +46,17 @@ FIND: Final = (
     'o=$("$1" --help 2>&1 </dev/null); printf "%s\\n" "$o"; '
     "case $o in *'&&&& '*) u=$1; [ -n \"$l\" ] || exit 0;; esac; }; "
     'if [ -n "$f" ] || [ -n "${TRTEXEC-}" ]; then b=--trtexec; [ -n "$f" ] || { b=\'$TRTEXEC\'; f=$TRTEXEC; }; '
-    "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; *) f=$PWD/$f;; esac; "
+    "case $f in '~'/*) f=$HOME/${f#??};; /*) ;; */*) f=$PWD/$f;; "
+    '*) if [ -e "$f" ]; then f=$PWD/$f; else f=$(command -v "$f"); fi;; esac; '
     '[ ! -d "$f" ] || f=$f/trtexec; try "$f" "$b"; [ -n "$u" ] || exit 0; fi; '
     'p=$(command -v trtexec); case $p in /*) try "$p" PATH;; esac; '
     "for x in /usr/src/tensorrt/bin /opt/tensorrt/bin /usr/local/tensorrt/bin /workspace/tensorrt/bin "
     '"${TENSORRT_ROOT:-/nowhere}/bin" "${TRT_ROOT:-/nowhere}/bin" "${TENSORRT_DIR:-/nowhere}/bin"; '
     'do try "$x/trtexec" "$x"; done; '
-    'set --; for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do set -- "$x" "$@"; done; '
-    'for x in "$@"; do try "$x/trtexec" "$x"; done; exit 0'
+    # The newest first: by the numbers of the name, for 10.16 comes after 8.6.
+    'for x in /usr/local/TensorRT-*/bin /opt/TensorRT-*/bin "$HOME"/TensorRT-*/bin; do '
+    'v=${x%/bin}; [ ! -f "$x/trtexec" ] || printf "%s.0.0.0 %s\\n" "${v##*/TensorRT-}" "$x"; done | '
+    'sort -t. -k1,1nr -k2,2nr -k3,3nr | while read -r v x; do try "$x/trtexec" "$x"; done; exit 0'
 )
 MAKE: Final = (
     # word directory…

@@ -150,7 +150,9 @@ class _Capture:
         self.workspace = workspace
         self.names = workspace.names
         self.runs = place.plan(request.options, trtexec, self.names)
-        self.manifest = Manifest(request.name, workspace.path, request.options, trtexec)
+        self.manifest = Manifest(
+            request.name, workspace.path, request.options, trtexec, with_ids=request.with_ids
+        )
         self.without_graph = False
 
     def do(self) -> Result:

@@ -107,6 +107,8 @@ def facts(seen: Watcher, rss_bytes: int | None) -> list[str]:
         found.append(f"{format_count(seen.tactics)} {'tactic' if seen.tactics == 1 else 'tactics'} timed")
     if rss_bytes is not None:
         found.append(f"{format_bytes(rss_bytes)} host")
+    elif seen.cpu_mib is not None:  # of another machine its log tells
+        found.append(f"{format_bytes(seen.cpu_mib * _MIB)} host")
     if seen.gpu_mib is not None:
         found.append(f"{format_bytes(seen.gpu_mib * _MIB)} GPU")
     return found
