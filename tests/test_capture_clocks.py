@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
-from trex_tui.capture.clocks import locked_clocks, which_gpu
+from trex_tui.capture.clocks import ClockLock, locked_clocks, note_lock, which_gpu
 from trex_tui.capture.host import Host
+from trex_tui.capture.remote_clocks import RemoteDriver
+from trex_tui.capture.run import Stop
+from trex_tui.capture.ssh import Ssh
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -152,6 +156,27 @@ def test_a_jetson_is_left_alone(smi: Path) -> None:
         assert not lock.locked
     assert told(smi) == []
     assert said[0].startswith("power mode 25W, GPU clocks not locked; capture changes neither")
+    with locked_clocks("max", None, facts, NotToBeAsked(Ssh("jet"), Stop(), "w")) as (
+        lock,
+        _,
+    ):  # another machine's
+        assert lock is not None
+
+
+class NotToBeAsked(RemoteDriver):
+    def choices(self) -> NoReturn:
+        raise AssertionError
+
+
+def test_which_gpu_it_was_is_told_on_request_alone() -> None:
+    lock = ClockLock("max", 2100, "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c")
+    note_lock(
+        lock, 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU 00000000:C1:00.0\nAll done.\n'
+    )
+    found = lock.document(with_ids=False)
+    assert found["gpu"] == "…"
+    assert found["answer"] == 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU …\nAll done.\n'
+    assert lock.document(with_ids=True) == {**found, "gpu": lock.gpu, "answer": lock.answer}
 
 
 def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
