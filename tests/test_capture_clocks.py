@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -147,6 +148,50 @@ def test_freed_when_we_are_ended(
     process.wait(60)
     assert told(smi) == [LOCK, FREE]
     wait_for_end(pid)
+
+
+def test_what_holds_them_is_ended(smi: Path) -> None:
+    """Then we let go, and say that they may have been free for a while."""
+    from remote_kit import descendants, name_of
+
+    with locked_clocks("max", None, Host().document()) as (lock, said):
+        (holder,) = (one for one in descendants(os.getpid()) if name_of(one) in ("sh", "dash"))
+        os.kill(holder, signal.SIGKILL)
+        wait_for_end(holder)
+    assert lock is not None
+    assert (lock.ended_early, lock.released) == (True, True)
+    assert told(smi) == [LOCK, FREE]
+    assert "may not have been locked all the time" in said[-1]
+
+
+@dataclass(frozen=True)
+class Loop(Ssh):
+    """No connection: the scripts run here."""
+
+    def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
+        return ("/bin/sh", "-c", script, "trex-tui", *arguments)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_of_another_machine(smi: Path, ended: bool) -> None:
+    from remote_kit import descendants
+
+    stop = Stop()
+    driver = RemoteDriver(Loop("jet"), stop, "w")
+    with locked_clocks("max", None, Host().document(), driver) as (lock, said):
+        assert told(smi) == [LOCK]
+        assert said == ["GPU clocks locked to 2100 MHz"]
+        if ended:  # as with the line
+            for one in descendants(os.getpid()):
+                os.kill(one, signal.SIGKILL)
+                wait_for_end(one)
+    stop.close()
+    assert lock is not None
+    assert (lock.ended_early, lock.released) == (ended, not ended)
+    assert told(smi) == ([LOCK] if ended else [LOCK, FREE])
+    if ended:
+        assert "on jet was ended meanwhile" in said[-2]
+        assert said[-1] == "the GPU clocks may still be locked on jet; free them: sudo nvidia-smi -i 0 -rgc"
 
 
 def test_a_jetson_is_left_alone(smi: Path) -> None:

@@ -121,6 +121,15 @@ def _of_a_build(options: CaptureOptions) -> list[str]:
     return [f"--{one}" for one in (*options.precisions, *typed)]
 
 
+def _file_of(text: str) -> str:
+    """The file of `input:file`. Either may have a colon in it: then the one that is there."""
+    if ":" not in text:
+        raise TrexError(f"--load-inputs {text}: not input:file,…")
+    last = text.rpartition(":")[2]
+    cuts = [at for at, char in enumerate(text) if char == ":"]
+    return next((text[at + 1 :] for at in cuts if Path(text[at + 1 :]).is_file()), last)
+
+
 def checked_inputs(options: CaptureOptions) -> None:
     """See that the model and all files named beside it are there, before anything runs.
 
@@ -137,6 +146,7 @@ def checked_inputs(options: CaptureOptions) -> None:
         ("--calib", options.calib),
         *(("--plugin", plugin) for plugin in options.plugins if "/" in plugin),
     ]
+    named += [("--load-inputs", _file_of(one)) for one in (options.load_inputs or "").split(",") if one]
     for option, text in named:
         if text is None:
             continue

@@ -258,7 +258,7 @@ def _request_of(options: argparse.Namespace, wanted: CaptureOptions) -> Request:
     from trex_tui.capture.options import checked_name, default_name
     from trex_tui.capture.work import Request
 
-    name = checked_name(options.name or default_name(wanted))
+    name = checked_name(default_name(wanted) if options.name is None else options.name)
     return Request(
         options=wanted,
         outdir=Path(options.outdir or Path("results", default_name(wanted))),
