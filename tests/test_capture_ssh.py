@@ -113,13 +113,23 @@ class TestSuccess:
         assert "net.profile.json" in names(here / "again")
         assert server.left() == []
 
-    def test_several(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_several(
+        self,
+        here: Path,
+        server: Server,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         there = str(program(here / "t"))
         assert capture("--host", "nowhere", "--trtexec", there) == 2
         _, err = capsys.readouterr()
         assert "trex-tui: nowhere: error: ssh: connect to host 127.0.0.1 port 1: " in err
         assert names(here / "results/net/jet") == WITHOUT_ENGINE
-        assert capture("--host", "thor", "--trtexec", there, "--force") == 0
+        opened: list[list[str]] = []
+        # `open` alone: this module has the real one under its own name.
+        monkeypatch.setattr("trex_tui.cli.main", lambda argv: opened.append(argv) or 0)
+        assert capture("--host", "thor", "--trtexec", there, "--force", "--open") == 0
+        assert opened == [["open", str(here / "results/net")]]
         out, err = capsys.readouterr()
         assert out.splitlines() == ["results/net/jet", "results/net/thor"]
         assert re.search(r"^trex-tui: thor: \[2/2\] profile: 0:\d\d passed$", err, re.MULTILINE)

@@ -226,9 +226,10 @@ def _elsewhere(options: argparse.Namespace, request: Request) -> int:
     from trex_tui.commands.capture_hosts import run_hosts
 
     code, done = run_hosts(options, request)
-    if code == _OK and len(done) == 1:
-        return _offer(done[0].request, options.open)
-    return code
+    if code != _OK or not done:
+        return code
+    # Of several machines the sets lie below one directory, and are listed.
+    return _offer(done[0].request if len(done) == 1 else request, options.open)
 
 
 def _options_of(options: argparse.Namespace) -> CaptureOptions:
