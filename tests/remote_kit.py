@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fake_trtexec import install
+from test_capture_clocks import SMI
 
 HERE = Path(__file__).resolve().parent
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
@@ -39,11 +40,13 @@ class Server:
     Attributes:
         config: For `ssh -F`; every host name leads here, but for `nowhere`.
         temporary: TMPDIR of its sessions, with a name that must be quoted.
+        programs: First on PATH of its sessions; empty.
         process: The listener.
     """
 
     config: Path
     temporary: Path
+    programs: Path
     process: subprocess.Popen[bytes]
 
     def left(self) -> list[str]:
@@ -62,7 +65,9 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
     """Run an sshd; afterwards nothing of it is left."""
     port = free_port()
     temporary = place / "t mp 'q\" $(x)"
+    programs = place / "bin"
     temporary.mkdir()
+    programs.mkdir()
     for name in ("host", "user"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", place / name], check=True)
     (place / "keys").write_bytes((place / "user.pub").read_bytes())
@@ -70,7 +75,7 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
     (place / "sshd.conf").write_text(
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {place / 'host'}\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {place / 'keys'}\nStrictModes no\nPasswordAuthentication no\n"
-        f'SetEnv "TMPDIR={value}"\n',
+        f'SetEnv "TMPDIR={value}" "PATH={programs}:/usr/local/bin:/usr/bin:/bin"\n',
         encoding="utf-8",
     )
     shared = (
@@ -89,7 +94,7 @@ def serving(place: Path, *, multiplexed: bool) -> Iterator[Server]:
     process = subprocess.Popen(
         [SSHD, "-D", "-e", "-f", place / "sshd.conf"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
     )
-    server = Server(config, temporary, process)
+    server = Server(config, temporary, programs, process)
     try:
         assert process.stderr is not None
         for line in process.stderr:
@@ -138,9 +143,22 @@ def name_of(pid: int) -> str:
 
 def program(directory: Path, version: str = "10.4.0", **environment: str) -> Path:
     """A trtexec of the other side, which gets no environment of ours."""
-    real = install(directory / "real", version)
+    return wrapped(directory / "trtexec", install(directory / "real", version), **environment)
+
+
+def wrapped(path: Path, real: Path, **environment: str) -> Path:
+    """A program that is another one with this environment."""
     words = " ".join(f"{key}={shlex.quote(value)}" for key, value in environment.items())
-    path = directory / "trtexec"
     path.write_text(f'#!/bin/sh\n{words} exec {shlex.quote(str(real))} "$@"\n', encoding="utf-8")
     path.chmod(0o755)
     return path
+
+
+def smi(server: Server, place: Path, **environment: str) -> Path:
+    """An nvidia-smi of the other side that writes down what it is told; the file that gets that."""
+    real = place / "smi"
+    real.write_text(SMI, encoding="ascii")
+    real.chmod(0o755)
+    calls = place / "smi-calls"
+    wrapped(server.programs / "nvidia-smi", real, SMI_CALLS=str(calls), **environment)
+    return calls

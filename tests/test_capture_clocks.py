@@ -7,13 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
-from trex_tui.capture.clocks import locked_clocks, which_gpu
+from trex_tui.capture.clocks import ClockLock, locked_clocks, note_lock, which_gpu
 from trex_tui.capture.host import Host
+from trex_tui.capture.remote_clocks import RemoteDriver
+from trex_tui.capture.run import Stop
+from trex_tui.capture.ssh import Ssh
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -145,6 +150,50 @@ def test_freed_when_we_are_ended(
     wait_for_end(pid)
 
 
+def test_what_holds_them_is_ended(smi: Path) -> None:
+    """Then we let go, and say that they may have been free for a while."""
+    from remote_kit import descendants, name_of
+
+    with locked_clocks("max", None, Host().document()) as (lock, said):
+        (holder,) = (one for one in descendants(os.getpid()) if name_of(one) in ("sh", "dash"))
+        os.kill(holder, signal.SIGKILL)
+        wait_for_end(holder)
+    assert lock is not None
+    assert (lock.ended_early, lock.released) == (True, True)
+    assert told(smi) == [LOCK, FREE]
+    assert "may not have been locked all the time" in said[-1]
+
+
+@dataclass(frozen=True)
+class Loop(Ssh):
+    """No connection: the scripts run here."""
+
+    def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
+        return ("/bin/sh", "-c", script, "trex-tui", *arguments)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_of_another_machine(smi: Path, ended: bool) -> None:
+    from remote_kit import descendants
+
+    stop = Stop()
+    driver = RemoteDriver(Loop("jet"), stop, "w")
+    with locked_clocks("max", None, Host().document(), driver) as (lock, said):
+        assert told(smi) == [LOCK]
+        assert said == ["GPU clocks locked to 2100 MHz"]
+        if ended:  # as with the line
+            for one in descendants(os.getpid()):
+                os.kill(one, signal.SIGKILL)
+                wait_for_end(one)
+    stop.close()
+    assert lock is not None
+    assert (lock.ended_early, lock.released) == (ended, not ended)
+    assert told(smi) == ([LOCK] if ended else [LOCK, FREE])
+    if ended:
+        assert "on jet was ended meanwhile" in said[-2]
+        assert said[-1] == "the GPU clocks may still be locked on jet; free them: sudo nvidia-smi -i 0 -rgc"
+
+
 def test_a_jetson_is_left_alone(smi: Path) -> None:
     facts = Host({"jetson": {"power_mode": "25W"}, "gpu_clock": {"locked": False}}).document()
     with locked_clocks("max", None, facts) as (lock, said):
@@ -152,6 +201,27 @@ def test_a_jetson_is_left_alone(smi: Path) -> None:
         assert not lock.locked
     assert told(smi) == []
     assert said[0].startswith("power mode 25W, GPU clocks not locked; capture changes neither")
+    with locked_clocks("max", None, facts, NotToBeAsked(Ssh("jet"), Stop(), "w")) as (
+        lock,
+        _,
+    ):  # another machine's
+        assert lock is not None
+
+
+class NotToBeAsked(RemoteDriver):
+    def choices(self) -> NoReturn:
+        raise AssertionError
+
+
+def test_which_gpu_it_was_is_told_on_request_alone() -> None:
+    lock = ClockLock("max", 2100, "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c")
+    note_lock(
+        lock, 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU 00000000:C1:00.0\nAll done.\n'
+    )
+    found = lock.document(with_ids=False)
+    assert found["gpu"] == "…"
+    assert found["answer"] == 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU …\nAll done.\n'
+    assert lock.document(with_ids=True) == {**found, "gpu": lock.gpu, "answer": lock.answer}
 
 
 def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -122,6 +122,7 @@ class TestFinding:
             "usr": install(root / "usr/src/tensorrt/bin", "8.5.1"),
             "opt": install(root / "opt/tensorrt/bin", "8.6.1"),
             "tar": install(root / "opt/TensorRT-10.4.0.26/bin", "10.4.0"),
+            "old": install(root / "usr/local/TensorRT-8.6.1/bin", "8.6.1"),
             "home": install(tmp_path / "home/TensorRT-9.3.0/bin", "9.3.0"),
             "path": install(tmp_path / "bin", "10.16.1"),
             "root": install(tmp_path / "trt/bin", "8.2.1"),
@@ -132,7 +133,7 @@ class TestFinding:
             "TENSORRT_ROOT": str(tmp_path / "trt"),
         }
         found = [path for path, _ in candidates(environ, root)]
-        assert found == [places[key] for key in ("path", "usr", "opt", "root", "tar", "home")]
+        assert found == [places[key] for key in ("path", "usr", "opt", "root", "tar", "home", "old")]
         assert find_trtexec(None, environ, root).version == "10.16.1"
         assert find_trtexec(None, {**environ, "TRTEXEC": str(places["usr"])}, root).version == "8.5.1"
         assert find_trtexec(str(places["opt"].parent), environ, root).version == "8.6.1"

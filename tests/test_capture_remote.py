@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,18 +17,22 @@ from hypothesis import strategies as st
 
 from fake_trtexec import install
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
+from remote_kit import descendants, name_of
+from test_capture_clocks import FREE, LOCK, SMI, told
 from trex_tui.capture import scripts
 from trex_tui.capture.options import CaptureOptions
-from trex_tui.capture.remote import Sieve, cut_end, unpack
+from trex_tui.capture.receiving import Sieve, cut_end, unpack
+from trex_tui.capture.remote_doctor import read_around
+from trex_tui.capture.remote_find import Found, read_found
 from trex_tui.capture.remote_host import read_probe
 from trex_tui.capture.sending import external_data, moved
 from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
 from trex_tui.cli import main
 from trex_tui.errors import TrexError
 
-SHELLS = [one for one in ("dash", "bash", "busybox", "ksh", "mksh", "zsh") if shutil.which(one)] or ["sh"]
+SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
 ALL = (scripts.KEEP, scripts.RUN, scripts.FIND, scripts.MAKE, scripts.SEND, scripts.FETCH)
-SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE)
+SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE, scripts.SMI, scripts.HOLD, scripts.AROUND)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
@@ -88,8 +94,6 @@ class TestHosts:
     [
         (["--host", "-x", "--dry-run"], "--host"),
         (["--host", "a", "--host", "a"], "there twice"),
-        (["--host", "a", "--resume"], "--resume works on this machine alone"),
-        (["--host", "a", "--lock-clocks"], "--lock-clocks works on this machine alone"),
         (["--with-engine"], "--with-engine goes with --host"),
     ],
 )
@@ -203,6 +207,10 @@ class TestComingBack:
         assert list(tmp_path.iterdir()) == []
 
 
+def path_of(found: Found) -> Path | None:
+    return None if found.trtexec is None else found.trtexec.path
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 class TestScripts:
     def test_run(self, shell: str, tmp_path: Path) -> None:
@@ -268,6 +276,84 @@ class TestScripts:
         assert found("/nowhere") == []
         first.unlink()
         assert found() == [f"w {second.parent}", str(second)]
+
+    def test_find_the_others(self, shell: str, tmp_path: Path) -> None:
+        """Those behind the first are named and not asked; the first under another name is no other."""
+        first, second = (install(tmp_path / one, "10.4.0") for one in ("p", "TensorRT-10.4/bin"))
+        newest = install(tmp_path / "TensorRT-10.16.0.7/bin", "10.16.1")
+        (tmp_path / "TensorRT-9/bin").mkdir(parents=True)
+        (tmp_path / "TensorRT-9/bin/trtexec").symlink_to(first)
+        environ = {"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+
+        def found(given: str = "") -> Found:
+            argv = sh(shell, scripts.FIND, "w", given, "1")
+            return read_found(subprocess.check_output(argv, env=environ), "w", given)
+
+        assert path_of(found()) == first
+        assert found().others == (str(newest), str(second))
+        assert path_of(found(str(second))) == second
+        assert found(str(second)).others == (
+            *(str(first), str(newest)),
+            str(tmp_path / "TensorRT-9/bin/trtexec"),
+        )
+        assert path_of(found("trtexec")) == first
+        refused = found("/nowhere")
+        assert (refused.trtexec, refused.others) == (None, ())
+        assert "no /nowhere there" in refused.refusal
+        first.write_text("#!/bin/sh\necho nothing of TensorRT\n")
+        assert path_of(found()) == newest
+        assert str(first) in found().others
+
+    def test_around(self, shell: str, tmp_path: Path) -> None:
+        (tmp_path / "dpkg-query").write_text(
+            '#!/bin/sh\nprintf "libnvinfer6 \\nlibnvinfer10 10.3.0.30-1\\n"\n'
+        )
+        (tmp_path / "tegrastats").write_text("#!/bin/sh\n")
+        for one in tmp_path.iterdir():
+            one.chmod(0o755)
+        environ = {
+            "PATH": f"{tmp_path}:/usr/bin:/bin",
+            "LD_LIBRARY_PATH": "/cuda/lib:/cuda/lib/stubs",
+            "TMPDIR": str(tmp_path),
+        }
+        said = subprocess.check_output(sh(shell, scripts.AROUND, "w"), env=environ)
+        probes: dict[str, Any] = {}
+        around = read_around(said, "w", probes)
+        assert around.packages == {"libnvinfer10": "10.3.0.30-1"}
+        assert around.tegrastats == str(tmp_path / "tegrastats")
+        assert around.stub_libraries == ("/cuda/lib/stubs",)
+        assert not around.has_nvidia_smi
+        assert around.uptime_s is not None
+        assert probes["proc/self/status"]["raw"].startswith("CapEff:")
+        disk = around.disk
+        assert (disk.wanted, disk.is_directory, disk.is_writable) == (tmp_path, True, True)
+        assert disk.free_bytes == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
+
+    @pytest.mark.parametrize("killed", [False, True])
+    def test_hold(self, shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
+        """The clocks are let go when the input ends, also where the process that held them was killed."""
+        (tmp_path / "nvidia-smi").write_text(SMI, encoding="ascii")
+        (tmp_path / "nvidia-smi").chmod(0o755)
+        record = tmp_path / "smi-calls"
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        monkeypatch.setenv("SMI_CALLS", str(record))
+        argv = sh(shell, scripts.HOLD, "w", "0", "2100")
+        with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            lines = [process.stdout.readline() for _ in range(4)]
+            assert (lines[0], lines[-1]) == (b"w\n", b"w\n")
+            assert b"GPU clocks set to" in lines[1]
+            assert told(record) == [LOCK]
+            for signal_number in (signal.SIGTERM, signal.SIGHUP):
+                process.send_signal(signal_number)
+            if killed:
+                (inner,) = (one for one in descendants(process.pid) if name_of(one) == name_of(process.pid))
+                os.kill(inner, signal.SIGKILL)
+                wait_for_end(inner)
+            process.stdin.close()
+            assert process.stdout.read().endswith(b"\nw 0\n")
+        assert told(record) == [LOCK, FREE]
 
     def test_probe(self, shell: str, tmp_path: Path) -> None:
         """An nvidia-smi that knows not all fields is asked group by group."""

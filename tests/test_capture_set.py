@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,13 @@ class TestProtection:
             bench.capture()
 
 
+def change_manifest(bench: Bench, change: Callable[[dict[str, Any]], None]) -> None:
+    path = bench.outdir / "net.capture.json"
+    root = json.loads(path.read_text(encoding="utf-8"))
+    change(root)
+    path.write_text(json.dumps(root), encoding="utf-8")
+
+
 class TestResume:
     def test_after_a_failed_profile(
         self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch
@@ -317,9 +325,14 @@ class TestResume:
             ("model", "model has changed"),
             ("engine", "changed since"),
             ("gone", "gone"),
+            ("elsewhere", "not brought back"),
+            ("weights", "w.bin is not what it was built with"),
+            ("board", "another GPU"),
         ],
     )
     def test_what_does_not_fit(self, bench: Bench, record: Path, change: str, reason: str) -> None:
+        bench.model.write_bytes(b"a model\x0a\x08location\x12\x05w.bin")
+        (bench.place / "w.bin").write_bytes(b"weights")
         bench.capture()
         more: dict[str, Any] = {}
         if change == "options":
@@ -330,7 +343,13 @@ class TestResume:
             bench.model.write_bytes(b"another model")
         elif change == "engine":
             (bench.outdir / "net.engine").write_bytes(b"ftrt and something else")
+        elif change == "weights":
+            (bench.place / "w.bin").write_bytes(b"better weights")
+        elif change == "board":
+            change_manifest(bench, lambda root: root["host"]["before"].update(jetson={"soc": "tegra234"}))
         else:
+            if change == "elsewhere":
+                change_manifest(bench, lambda root: root.update(remote={"over": "ssh"}))
             (bench.outdir / "net.engine").unlink()
         assert bench.capture(resume=True, force=True, **more).passed
         assert len(calls(record)) == 4, "built again"

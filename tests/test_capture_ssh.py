@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fake_trtexec import calls
+from fake_trtexec import calls, install
 from fake_trtexec.kit import COMPLETE, fifo, wait_for, wait_for_end
-from remote_kit import Server, descendants, name_of, program, serving, why_not
+from remote_kit import Server, descendants, name_of, program, serving, smi, why_not
+from test_capture_clocks import FREE, LOCK, told
+from test_capture_host import SMI as GPU_SMI
 from trex_tui.cli import main
 
 pytestmark = [
@@ -39,6 +41,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Pat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
     Path("net.onnx").write_bytes(b"a model")
+    for one in server.programs.iterdir():
+        one.unlink()
     return tmp_path
 
 
@@ -109,16 +113,26 @@ class TestSuccess:
         assert "net.profile.json" in names(here / "again")
         assert server.left() == []
 
-    def test_several(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_several(
+        self,
+        here: Path,
+        server: Server,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
         there = str(program(here / "t"))
         assert capture("--host", "nowhere", "--trtexec", there) == 2
         _, err = capsys.readouterr()
         assert "trex-tui: nowhere: error: ssh: connect to host 127.0.0.1 port 1: " in err
         assert names(here / "results/net/jet") == WITHOUT_ENGINE
-        assert capture("--host", "thor", "--trtexec", there, "--force") == 0
+        opened: list[list[str]] = []
+        # `open` alone: this module has the real one under its own name.
+        monkeypatch.setattr("trex_tui.cli.main", lambda argv: opened.append(argv) or 0)
+        assert capture("--host", "thor", "--trtexec", there, "--force", "--open") == 0
+        assert opened == [["open", str(here / "results/net")]]
         out, err = capsys.readouterr()
-        assert sorted(out.splitlines()) == ["results/net/jet", "results/net/thor"]
-        assert "trex-tui: thor: [2/2] profile: 0:00 passed" in err
+        assert out.splitlines() == ["results/net/jet", "results/net/thor"]
+        assert re.search(r"^trex-tui: thor: \[2/2\] profile: 0:\d\d passed$", err, re.MULTILINE)
         assert server.left() == []
 
     def test_dry_run(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,11 +196,11 @@ class TestFailure:
         assert server.left() == []
 
 
-def start(there: Path) -> subprocess.Popen[bytes]:
+def start(there: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [
             *(sys.executable, "-m", "trex_tui", "capture", "--onnx", "net.onnx", "--host", "jet"),
-            *("--trtexec", str(there)),
+            *("--trtexec", str(there), *arguments),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -194,11 +208,11 @@ def start(there: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def hanging(here: Path, **more: Any) -> tuple[subprocess.Popen[bytes], int]:
+def hanging(here: Path, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
     """A capture in the middle of its profile run; the process id of the other side."""
     pipe = fifo(here / "fifo")
-    words = {"FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(pipe), **more}
-    process = start(program(here / "t", **words))
+    words = {"FAKE_TRTEXEC_FAIL": "hang@profile", "FAKE_TRTEXEC_FIFO": str(pipe)}
+    process = start(program(here / "t", **words), *arguments)
     return process, wait_for(pipe)
 
 
@@ -219,32 +233,150 @@ class TestInTheMiddle:
         assert server.left() == []
 
     def test_the_line_is_cut(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Told apart from a trtexec that failed, and nothing lives on there."""
+        """Told apart from a trtexec that failed; nothing lives on there, the clocks are free, the engine is used again."""
         monkeypatch.chdir(tmp_path)
         Path("net.onnx").write_bytes(b"a model")
         place = tmp_path / "d"
         place.mkdir()
         with serving(place, multiplexed=False) as server:
             monkeypatch.setenv("TREX_TUI_SSH_CONFIG", str(server.config))
-            process, pid = hanging(tmp_path)
+            freed = fifo(tmp_path / "freed")
+            clocks = smi(server, tmp_path, SMI_FIFO=str(freed))
+            process, pid = hanging(tmp_path, "--lock-clocks", "--with-engine")
             there = shells(server)
-            assert len(there) >= 2
+            assert len(there) >= 4
+            assert told(clocks) == [LOCK]
             server.cut()
+            assert wait_for(freed) == 1
             out, err = process.communicate(timeout=60)
             for one in (pid, *there):
                 wait_for_end(one)
             assert server.left() == []
-        assert (process.returncode, out) == (2, b"")
-        last = err.decode().splitlines()[-1]
-        assert last.startswith("trex-tui: error: profile run: the connection to jet was lost (")
-        failed = json.loads((tmp_path / "results/net/net.failed/net.capture.json").read_text())
-        assert failed["runs"][-1]["failure"] == "connection_lost"
+            assert told(clocks) == [LOCK, FREE]
+            assert (process.returncode, out) == (2, b"")
+            last = err.decode().splitlines()[-1]
+            assert last.startswith("trex-tui: error: profile run: the connection to jet was lost (")
+            assert b"may still be locked on jet; free them: sudo nvidia-smi -i 0 -rgc" in err
+            failed = json.loads((tmp_path / "results/net/net.failed/net.capture.json").read_text())
+            assert failed["runs"][-1]["failure"] == "connection_lost"
+            record = tmp_path / "calls"
+            again = program(tmp_path / "again", FAKE_TRTEXEC_CALLS=str(record))
+            assert capture("--trtexec", str(again), "--resume") == 0
+            assert ["--onnx" in " ".join(one) for one in calls(record)] == [False]
+            assert names(tmp_path / "results/net") == COMPLETE
+            assert server.left() == []
 
     def test_we_are_killed(self, here: Path, server: Server) -> None:
-        process, pid = hanging(here)
+        freed = fifo(here / "freed")
+        clocks = smi(server, here, SMI_FIFO=str(freed))
+        process, pid = hanging(here, "--lock-clocks=1500")
         there = shells(server)
         process.kill()
         process.communicate(timeout=60)
+        assert wait_for(freed) == 1
         for one in (pid, *there):
             wait_for_end(one)
+        assert told(clocks) == ["-i 0 -lgc 1500,1500", FREE]
         assert server.left() == []
+
+
+class TestClocks:
+    def test_locked_and_freed(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        """After success, and after a failure."""
+        clocks = smi(server, here)
+        assert capture("--trtexec", str(program(here / "t")), "--lock-clocks") == 0
+        assert told(clocks) == [LOCK, FREE]
+        assert "GPU clocks locked to 2100 MHz" in capsys.readouterr().err
+        found = json.loads((here / "results/net/net.capture.json").read_text())["clocks"]
+        assert (found["target_mhz"], found["locked"], found["released"]) == (2100, True, True)
+        assert not found["ended_early"]
+        failing = program(here / "f", FAKE_TRTEXEC_FAIL="crash")
+        assert capture("--trtexec", str(failing), "--lock-clocks", "--force") == 3
+        assert told(clocks) == [LOCK, FREE] * 2
+        assert server.left() == []
+
+    def test_what_the_driver_refuses(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is said, the capture goes on, and a lock that somebody else set is not taken away."""
+        clocks = smi(server, here, SMI_MODE="refused")
+        assert capture("--trtexec", str(program(here / "t")), "--lock-clocks", "max") == 0
+        assert told(clocks) == [LOCK]
+        err = capsys.readouterr().err
+        assert "GPU clocks are NOT locked: The current user does not have permission" in err
+        assert "may still be locked" not in err
+
+    def test_no_nvidia_smi(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        assert capture("--trtexec", str(program(here / "t")), "--lock-clocks") == 2
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last == "trex-tui: error: --lock-clocks: there is no nvidia-smi on PATH on jet"
+        assert server.left() == []
+
+
+class TestResume:
+    def test_an_engine_that_is_here(
+        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """It is sent instead of the model, even where the options name files, which are called otherwise each time."""
+        record = here / "calls"
+        there = str(program(here / "t", FAKE_TRTEXEC_CALLS=str(record)))
+        (here / "cal").write_bytes(b"calibration")
+        options = ("--trtexec", there, "--calib", "cal", "--int8", "--timing-cache", "cache")
+        assert capture(*options, "--with-engine") == 0
+        engine = (here / "results/net/net.engine").read_bytes()
+        capsys.readouterr()
+        assert capture(*options, "--resume", "--force", "--duration", "5") == 0
+        assert ["--onnx" in " ".join(one) for one in calls(record)] == [True, False, False]
+        err = capsys.readouterr().err
+        assert "sending results/net/net.engine" in err
+        assert "sending net.onnx" not in err
+        assert "sending cal" not in err
+        assert "the engine of results/net fits: not built again" in err
+        assert names(here / "results/net") == COMPLETE
+        assert (here / "results/net/net.engine").read_bytes() == engine
+        (here / "cal").write_bytes(b"another calibration")
+        assert capture(*options, "--resume", "--force") == 0
+        assert len(calls(record)) == 5
+        err = capsys.readouterr().err
+        assert "not resumed from results/net/net.engine: cal is not what it was built with" in err
+        # And now the engine stays there, so the next one builds again.
+        assert capture(*options, "--resume", "--force") == 0
+        assert "it was not brought back from the machine that built it (--with-engine does)" in (
+            capsys.readouterr().err
+        )
+        assert len(calls(record)) == 7
+        assert server.left() == []
+
+
+class TestDoctor:
+    def test_the_same_lines(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+        """One machine as this one is told; of two that cannot both be asked the other is told."""
+        found = install(server.programs, "10.4.0")
+        (server.programs / "nvidia-smi").write_text(GPU_SMI, encoding="ascii")
+        (server.programs / "nvidia-smi").chmod(0o755)
+        assert main(["doctor", "--host", "jet"]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        lines = [one.split() for one in out.splitlines()]
+        assert [one[:2] for one in lines[:2]] == [["ok", "trtexec"], ["ok", "GPU"]]
+        assert f"{found} (by PATH)" in out
+        assert "595.71" in out
+        assert ["ok", "memory"] in [one[:2] for one in lines]
+        assert f"free for {server.temporary}" in out
+        assert "capture can run on jet" in out.splitlines()[-1]
+        assert server.left() == []
+        (server.programs / "trtexec").unlink()
+        assert main(["doctor", "--host", "jet"]) == 1
+        assert "capture cannot run on jet: trtexec" in capsys.readouterr().out
+        assert main(["doctor", "--host", "nowhere", "--host", "jet", "--json", "--trtexec", str(here)]) == 2
+        out, err = capsys.readouterr()
+        assert err.count("\n") == 1
+        assert err.startswith("trex-tui: error: nowhere: ssh: connect to host 127.0.0.1 port 1: ")
+        root = json.loads(out)
+        assert root["schema"] == "trex-tui/doctor-hosts/1"
+        assert [one["host_asked"] for one in root["hosts"]] == ["nowhere", "jet"]
+        bad, good = root["hosts"]
+        assert bad["error"].startswith("nowhere: ssh: connect")
+        assert good["checks"][0]["found"] == f"--trtexec: there is no {here} there that may be executed"
+        assert good["host"]["gpus"][0]["driver"] == "595.71"
+        assert good["host"]["host_name"] is None

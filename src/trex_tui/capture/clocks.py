@@ -2,6 +2,7 @@
 
 A second process lets them go: it waits on a pipe that only we hold, so it acts when we are done, crash or are killed. It is
 there before the clocks are locked. Jetsons have another mechanism, for the superuser alone: there we say how it stands.
+Where nvidia-smi runs is a `Driver`'s matter: here in this module, on another machine in `remote_clocks.py`.
 
 `nvidia-smi` answers `All done.` and 0 even where it did nothing, so only its own line about the clocks counts.
 """
@@ -13,14 +14,16 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from trex_tui.errors import TrexError
 
 MAX = "max"
 _TIMEOUT_S = 30
+_IDS = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]+|\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]\b")
+"""UUIDs, and addresses on the bus."""
 _LET_GO = 'trap \'\' HUP INT TERM PIPE; read -r _; said=$("$@" 2>&1); code=$?; echo "$said"; exit $code'
 """`read` ends when the last writer of the pipe is gone. The answer is taken whole first: with nobody left to read it, the
 program would die of its first word."""
@@ -37,6 +40,7 @@ class ClockLock:
         locked: Whether the driver said so. It may still deliver less.
         answer: What the driver said.
         released: Whether the driver said that they are free again; None before, or if they never were locked.
+        ended_early: Whether what holds them was gone before we were done; then nobody knows since when they are free.
     """
 
     asked: str
@@ -45,18 +49,49 @@ class ClockLock:
     locked: bool = False
     answer: str = ""
     released: bool | None = None
+    ended_early: bool = False
 
-    def document(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    def document(self, *, with_ids: bool) -> dict[str, Any]:
+        """For JSON; without what names this GPU among others of its kind."""
+        found = asdict(self)
+        if not with_ids:
+            found["gpu"] = None if self.gpu is None else _IDS.sub("…", self.gpu)
+            found["answer"] = _IDS.sub("…", self.answer)
+        return found
+
+
+class Driver(Protocol):
+    """nvidia-smi of the machine that measures."""
+
+    @property
+    def where(self) -> str:
+        """` on jetson`, for sentences; empty here."""
+
+    def choices(self) -> Mapping[str, str] | None:
+        """The variables that choose GPUs; None where there is no nvidia-smi.
+
+        Raises:
+            TrexError: The machine cannot be asked.
+        """
+
+    def ask(self, *arguments: str) -> str:
+        """What it answers.
+
+        Raises:
+            TrexError: The machine cannot be asked.
+        """
+
+    def hold(self, lock: ClockLock) -> AbstractContextManager[None]:
+        """Lock, and let go at the end, whatever becomes of us; `lock` gets what the driver said.
+
+        Raises:
+            TrexError: The machine cannot be asked.
+        """
 
 
 @contextmanager
 def locked_clocks(
-    asked: str | None,
-    device: int | None,
-    host: Mapping[str, Any],
-    environ: Mapping[str, str] = os.environ,
+    asked: str | None, device: int | None, host: Mapping[str, Any], driver: Driver | None = None
 ) -> Iterator[tuple[ClockLock | None, list[str]]]:
     """Lock the clocks of a GPU for a while; without a wish nothing happens.
 
@@ -64,7 +99,7 @@ def locked_clocks(
         asked: `max`, MHz, or None.
         device: trtexec's `--device`.
         host: Facts of `probe_host`.
-        environ: Where PATH and the choice of GPUs are read.
+        driver: Of that machine; None is this one's.
 
     Yields:
         What became of it, and sentences for people; both may grow until the end.
@@ -81,42 +116,88 @@ def locked_clocks(
         said.append(_jetson_state(host))
         yield lock, said
         return
-    program = shutil.which("nvidia-smi", path=environ.get("PATH", os.defpath))
-    if program is None:
-        raise TrexError("--lock-clocks: there is no nvidia-smi on PATH")
-    lock.gpu = which_gpu(device, len(host.get("gpus") or []), environ)
-    lock.target_mhz = _target(program, lock.gpu, asked)
-    with _let_go_at_the_end(program, lock):
-        _, lock.answer = _ask([program, "-i", lock.gpu, "-lgc", f"{lock.target_mhz},{lock.target_mhz}"])
-        lock.locked = "GPU clocks set to" in lock.answer
+    driver = driver or DriverHere()
+    choices = driver.choices()
+    if choices is None:
+        raise TrexError(f"--lock-clocks: there is no nvidia-smi on PATH{driver.where}")
+    lock.gpu = which_gpu(device, len(host.get("gpus") or []), choices)
+    lock.target_mhz = _target(driver, lock.gpu, asked)
+    with driver.hold(lock):
         said.append(_what_happened(lock))
         yield lock, said
+    if lock.ended_early:
+        said.append(
+            f"what held the GPU clocks{driver.where} was ended meanwhile: they may not have been locked all the time"
+        )
     if lock.locked and not lock.released:
-        said.append(f"the GPU clocks may still be locked; free them: sudo nvidia-smi -i {lock.gpu} -rgc")
+        said.append(
+            f"the GPU clocks may still be locked{driver.where}; free them: sudo nvidia-smi -i {lock.gpu} -rgc"
+        )
 
 
-@contextmanager
-def _let_go_at_the_end(program: str, lock: ClockLock) -> Iterator[None]:
-    waiting = subprocess.Popen(
-        ["/bin/sh", "-c", _LET_GO, "trex-tui", program, "-i", str(lock.gpu), "-rgc"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        # Nothing was locked: then there is nothing to let go, and a lock that somebody else set stays.
-        if not lock.locked:
-            waiting.kill()
-            waiting.communicate()
-        else:
-            try:
-                out, _ = waiting.communicate(timeout=_TIMEOUT_S)
-                lock.released = waiting.returncode == 0 and b"eset" in out
-            except subprocess.TimeoutExpired:
-                lock.released = False
+class DriverHere:
+    """nvidia-smi of this machine.
+
+    Args:
+        environ: Where PATH and the choice of GPUs are read.
+    """
+
+    where = ""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self.environ = environ
+        self.program = shutil.which("nvidia-smi", path=environ.get("PATH", os.defpath))
+
+    def choices(self) -> Mapping[str, str] | None:
+        """Ours."""
+        return None if self.program is None else self.environ
+
+    def ask(self, *arguments: str) -> str:
+        """What it answers, or why it does not."""
+        return _ask([self.program or "nvidia-smi", *arguments])
+
+    @contextmanager
+    def hold(self, lock: ClockLock) -> Iterator[None]:
+        """Lock; a second process lets go."""
+        program, gpu = self.program or "nvidia-smi", str(lock.gpu)
+        waiting = subprocess.Popen(
+            ["/bin/sh", "-c", _LET_GO, "trex-tui", program, "-i", gpu, "-rgc"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            note_lock(lock, self.ask("-i", gpu, "-lgc", f"{lock.target_mhz},{lock.target_mhz}"))
+            yield
+        finally:
+            # Nothing was locked: then there is nothing to let go, and a lock that somebody else set stays.
+            if not lock.locked:
+                waiting.kill()
+                waiting.communicate()
+            else:
+                self._let_go(waiting, lock)
+
+    def _let_go(self, waiting: subprocess.Popen[bytes], lock: ClockLock) -> None:
+        lock.ended_early = waiting.poll() is not None
+        try:
+            out, _ = waiting.communicate(timeout=_TIMEOUT_S)
+            note_release(lock, waiting.returncode, out)
+        except subprocess.TimeoutExpired:
+            lock.released = False
+        if lock.ended_early and not lock.released:  # nobody else is left to do it
+            note_release(lock, 0, self.ask("-i", str(lock.gpu), "-rgc").encode())
+
+
+def note_lock(lock: ClockLock, answer: str) -> None:
+    """What the driver said to the wish."""
+    lock.answer = answer
+    lock.locked = "GPU clocks set to" in answer
+
+
+def note_release(lock: ClockLock, code: int | None, answer: bytes) -> None:
+    """What it said in the end."""
+    lock.released = code == 0 and b"eset" in answer
 
 
 def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str:
@@ -140,10 +221,10 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     )
 
 
-def _target(program: str, gpu: str, asked: str) -> int:
+def _target(driver: Driver, gpu: str, asked: str) -> int:
     if asked != MAX:
         return int(asked)
-    _, text = _ask([program, "-i", gpu, "--query-gpu=clocks.max.sm", "--format=csv,noheader,nounits"])
+    text = driver.ask("-i", gpu, "--query-gpu=clocks.max.sm", "--format=csv,noheader,nounits")
     match = re.match(r"\s*(\d+)", text)
     if match is None:
         first = (text.strip().splitlines() or ["it says nothing"])[0]
@@ -171,7 +252,7 @@ def _jetson_state(host: Mapping[str, Any]) -> str:
     )
 
 
-def _ask(argv: Sequence[str]) -> tuple[int | None, str]:
+def _ask(argv: Sequence[str]) -> str:
     try:
         done = subprocess.run(
             argv,
@@ -183,5 +264,5 @@ def _ask(argv: Sequence[str]) -> tuple[int | None, str]:
             start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return None, str(error)
-    return done.returncode, done.stdout.decode("utf-8", errors="replace")
+        return str(error)
+    return done.stdout.decode("utf-8", errors="replace")

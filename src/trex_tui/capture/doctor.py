@@ -295,17 +295,18 @@ def _memory(found: Findings) -> Iterator[Check]:
 
 def _disk(disk: Disk) -> Iterator[Check]:
     where = str(disk.wanted)
+    choose = "set TMPDIR for commands over ssh there" if disk.is_temporary else "choose another --outdir"
     if not disk.is_directory:
-        yield Check("disk", ERROR, f"{disk.existing} is no directory", "choose another --outdir")
+        yield Check("disk", ERROR, f"{disk.existing} is no directory", choose)
         return
     if not disk.is_writable:
-        yield Check("disk", ERROR, f"nothing may be written in {disk.existing}", "choose another --outdir")
+        yield Check("disk", ERROR, f"nothing may be written in {disk.existing}", choose)
         return
     if disk.free_bytes is None:
         yield Check("disk", NOTE, f"unknown how much is free in {where}")
         return
     text = f"{format_bytes(disk.free_bytes)} free for {where}"
-    remedy = "an engine with its logs may take gigabytes: make room, or choose another --outdir"
+    remedy = f"an engine with its logs may take gigabytes: make room, or {choose}"
     if disk.free_bytes < _LEAST_DISK_BYTES:
         yield Check("disk", ERROR, text, remedy)
     elif disk.free_bytes < _AMPLE_DISK_BYTES:
@@ -325,10 +326,10 @@ def _container(found: Findings) -> Iterator[Check]:
         )
 
 
-def summary(checks: Sequence[Check]) -> str:
-    """The last line."""
+def summary(checks: Sequence[Check], where: str = "here") -> str:
+    """The last line; `where` is `here` or `on jetson`."""
     errors = list(dict.fromkeys(re.sub(r" \d+$", "", one.name) for one in checks if one.status == ERROR))
     if errors:
-        return f"capture cannot run here: {', '.join(errors)}"
+        return f"capture cannot run {where}: {', '.join(errors)}"
     warnings = sum(one.status == WARNING for one in checks)
-    return "capture can run here" + (f", with {plural(warnings, 'warning')}" if warnings else "")
+    return f"capture can run {where}" + (f", with {plural(warnings, 'warning')}" if warnings else "")

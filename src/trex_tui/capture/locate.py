@@ -82,9 +82,14 @@ def _places(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]
     homes = [root / below for below in _BELOW]
     if environ.get("HOME"):
         homes.append(Path(environ["HOME"]))
-    for home in homes:
-        for directory_found in sorted(home.glob(_UNPACKED), reverse=True):
-            yield directory_found / "trtexec", str(directory_found)
+    unpacked = [found for home in homes for found in home.glob(_UNPACKED)]
+    for directory_found in sorted(unpacked, key=_numbers, reverse=True):
+        yield directory_found / "trtexec", str(directory_found)
+
+
+def _numbers(directory: Path) -> tuple[list[int], str]:
+    """To sort by the version in the name, as numbers: 10.16 comes after 8.6."""
+    return [int(one) for one in re.findall(r"\d{1,9}", directory.parent.name)], str(directory)
 
 
 def _named(given: str, by: str) -> Path:

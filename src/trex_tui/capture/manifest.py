@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -47,9 +47,9 @@ def file_entry(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
-def build_key(argv: Sequence[str]) -> list[str]:
-    """What decides about the engine that a build makes: its arguments without the places of files."""
-    return [one for one in argv[1:] if flag_of(one) not in _PLACES]
+def build_key(run: RunPlan) -> list[str]:
+    """What decides about the engine that a build makes: its arguments as typed here, without model and engine."""
+    return [one for one in (run.here or run.argv)[1:] if flag_of(one) not in _PLACES]
 
 
 @dataclass(slots=True)
@@ -59,11 +59,13 @@ class Manifest:
     Attributes:
         status: `running`, `complete`, `failed` or `interrupted`.
         model: Path as typed, size and digest of the ONNX, or of the engine of a profile-only capture.
+        inputs: Size and digest of what else goes into the engine: weights beside the model, calibration, plugins.
         engine: The same of the engine.
         runs: One entry per run of trtexec, failed ones included.
         clocks: What became of the wish for locked clocks; None without one.
         remarks: What to know about the numbers, in sentences.
         remote: The machine that it was done on; None if it was this one.
+        with_ids: Whether it may tell which GPU it was.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Manifest:
     started: datetime | None = None
     ended: datetime | None = None
     model: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     runs: list[dict[str, Any]] = field(default_factory=list)
     before: Mapping[str, Any] = field(default_factory=dict)
@@ -81,6 +84,7 @@ class Manifest:
     clocks: ClockLock | None = None
     remarks: list[str] = field(default_factory=list)
     remote: Mapping[str, Any] | None = None
+    with_ids: bool = False
 
     def add_run(self, run: RunPlan, outcome: Outcome, verdict: Verdict, log: Path) -> None:
         """Note a run that has ended."""
@@ -89,7 +93,7 @@ class Manifest:
                 "role": run.role,
                 "number": run.number,
                 "command": list(run.argv),
-                "build_key": build_key(run.argv) if run.role == BUILD else None,
+                "build_key": build_key(run) if run.role == BUILD else None,
                 "log": str(log.relative_to(self.directory)),
                 "started": _stamp(outcome.started),
                 "ended": _stamp(outcome.ended),
@@ -120,13 +124,14 @@ class Manifest:
                 "build": self.trtexec.build,
             },
             "model": self.model,
+            "inputs": self.inputs,
             "engine": self.engine,
             "work_directory": str(self.directory),
             "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
             "remote": self.remote,
             "runs": self.runs,
             "remarks": self.remarks,
-            "clocks": None if self.clocks is None else self.clocks.document(),
+            "clocks": None if self.clocks is None else self.clocks.document(with_ids=self.with_ids),
             "host": {"before": self.before, "after": self.after},
             "files": files,
         }

@@ -98,6 +98,38 @@ def checked_name(name: str) -> str:
     return name
 
 
+def _of_a_build(options: CaptureOptions) -> list[str]:
+    """What was asked for that decides about a build alone, as typed."""
+    names = (
+        *(
+            "best",
+            "strongly_typed",
+            "no_tf32",
+            "calib",
+            "sparsity",
+            "min_shapes",
+            "max_shapes",
+            "workspace_mib",
+        ),
+        *("timing_cache", "optimization_level", "hardware_compatibility"),
+    )
+    typed = [
+        name.removesuffix("_mib").replace("_", "-")
+        for name in names
+        if getattr(options, name) not in (None, False)
+    ]
+    return [f"--{one}" for one in (*options.precisions, *typed)]
+
+
+def _file_of(text: str) -> str:
+    """The file of `input:file`. Either may have a colon in it: then the one that is there."""
+    if ":" not in text:
+        raise TrexError(f"--load-inputs {text}: not input:file,…")
+    last = text.rpartition(":")[2]
+    cuts = [at for at, char in enumerate(text) if char == ":"]
+    return next((text[at + 1 :] for at in cuts if Path(text[at + 1 :]).is_file()), last)
+
+
 def checked_inputs(options: CaptureOptions) -> None:
     """See that the model and all files named beside it are there, before anything runs.
 
@@ -106,12 +138,15 @@ def checked_inputs(options: CaptureOptions) -> None:
     """
     if (options.onnx is None) == (options.engine is None):
         raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
+    if not options.builds and (idle := _of_a_build(options)):
+        raise TrexError(f"{', '.join(idle)}: of a build, and --engine is built already; build with --onnx")
     named = [
         ("--onnx", options.onnx),
         ("--engine", options.engine),
         ("--calib", options.calib),
         *(("--plugin", plugin) for plugin in options.plugins if "/" in plugin),
     ]
+    named += [("--load-inputs", _file_of(one)) for one in (options.load_inputs or "").split(",") if one]
     for option, text in named:
         if text is None:
             continue

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.clocks import Driver, DriverHere
 from trex_tui.capture.host import probe_host
 from trex_tui.capture.judge import Verdict, head_of
 from trex_tui.capture.manifest import file_entry
@@ -25,8 +26,11 @@ class Place(Protocol):
             TrexError: An option that this trtexec does not know.
         """
 
-    def prepare(self) -> None:
+    def prepare(self, engine: Path | None) -> None:
         """Before the first run.
+
+        Args:
+            engine: One that lies here and makes the build needless.
 
         Raises:
             TrexError: The machine refuses.
@@ -34,6 +38,9 @@ class Place(Protocol):
 
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
         """Its state; never raises."""
+
+    def driver(self) -> Driver:
+        """What locks its clocks."""
 
     def run(
         self,
@@ -79,12 +86,16 @@ class Here:
         """The runs."""
         return plan(options, trtexec, names)
 
-    def prepare(self) -> None:
+    def prepare(self, engine: Path | None) -> None:
         """Nothing to do."""
 
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
         """Its state."""
         return probe_host(with_ids=with_ids).document()
+
+    def driver(self) -> Driver:
+        """Its nvidia-smi."""
+        return DriverHere()
 
     def run(
         self,
@@ -117,9 +128,9 @@ class Here:
 
 
 def _rss_bytes(pid: int) -> int | None:
-    """Resident memory of a process, out of /proc."""
+    """Resident memory of a process, out of /proc; None of one that has ended."""
     try:
         fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
-        return int(fields[1]) * 4096
+        return int(fields[1]) * 4096 or None
     except (OSError, ValueError, IndexError):
         return None

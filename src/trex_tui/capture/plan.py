@@ -44,6 +44,7 @@ class RunPlan:
         log: Where the whole output goes.
         engine: The engine that is written, or loaded.
         exports: Kind (`graph`, `profile`, `timing`) -> the file that trtexec is to write.
+        here: The command with files as they are called here, if it is for another machine; else empty.
     """
 
     role: str
@@ -52,6 +53,7 @@ class RunPlan:
     log: Path
     engine: Path
     exports: tuple[tuple[str, Path], ...] = ()
+    here: tuple[str, ...] = ()
 
     @property
     def uses_graph(self) -> bool:

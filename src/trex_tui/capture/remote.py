@@ -14,24 +14,27 @@ import secrets
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from trex_tui.capture.abilities import Trtexec
+from trex_tui.capture.clocks import Driver
 from trex_tui.capture.judge import LOST as LOST_KEY
 from trex_tui.capture.judge import Verdict
-from trex_tui.capture.locate import TrtexecNotFoundError, understand
+from trex_tui.capture.locate import TrtexecNotFoundError
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
+from trex_tui.capture.receiving import Sieve, cut_end, unpack
+from trex_tui.capture.remote_clocks import RemoteDriver
+from trex_tui.capture.remote_find import find_there
 from trex_tui.capture.remote_host import probe_remote
 from trex_tui.capture.run import GRACE_S, Outcome, Stop, run
-from trex_tui.capture.scripts import ENGINE, FETCH, FIND, KEEP, MAKE, RUN, SEND
+from trex_tui.capture.scripts import ENGINE, FETCH, KEEP, MAKE, RUN, SEND
 from trex_tui.capture.sending import Sent, moved
-from trex_tui.capture.ssh import ConnectionLostError, RemoteError, Ssh, last_line, start
-from trex_tui.errors import TrexError
+from trex_tui.capture.ssh import ConnectionLostError, Ssh, first_answer, last_line, start
 from trex_tui.text import format_bytes
 
 _CLOSE_S = 15.0
@@ -40,7 +43,6 @@ _SLACK_S = 5.0
 """Until ssh is killed, after the other side has killed what did not end by itself."""
 _APART = 'e=$1; shift; exec "$@" 2>"$e"'
 """What ssh itself says must not get into the log."""
-_TAIL = 256
 
 
 class Remote:
@@ -95,26 +97,9 @@ class Remote:
         self.close()
 
     def _keep(self, said: IO[bytes]) -> str:
-        begin, mark = f"{self.word}\n".encode(), f"\n{self.word}\n".encode()
         argv = self.ssh.argv(KEEP, self.word, self.tenths, secrets.token_hex(8))
-        self._keeper = keeper = start(argv, subprocess.PIPE, said)
-        assert keeper.stdout is not None
-        os.set_blocking(keeper.stdout.fileno(), False)
-        out = b""
-        while not self.stop.times:
-            data = keeper.stdout.read(1 << 16)
-            if data is None:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    keeper.wait(0.02)
-                continue
-            out += data
-            if (
-                out.endswith(mark) and out.count(mark[1:]) > 1
-            ):  # before the path there may be what a profile of the shell prints
-                return os.fsdecode(out[out.index(begin) + len(begin) : -len(mark)])
-            if not data:
-                raise self.ssh.failure(keeper.wait(), said)
-        raise RemoteError(f"{self.ssh.host}: interrupted")
+        self._keeper = start(argv, subprocess.PIPE, said)
+        return os.fsdecode(first_answer(self.ssh, self._keeper, self.word, self.stop, said))
 
     @property
     def tenths(self) -> str:
@@ -151,23 +136,10 @@ class Remote:
         Raises:
             TrexError: There is none that can be used.
         """
-        said = self.ssh.call(self.stop, FIND, self.word, given or "")
-        parts = [part.partition(b"\n") for part in said.split(f"\n{self.word} ".encode())[1:]]
-        refused = ""
-        for (found_by, _, path), (_, _, text) in zip(parts[::2], parts[1::2], strict=False):
-            try:
-                return understand(
-                    text.decode("utf-8", errors="replace"), Path(os.fsdecode(path)), found_by.decode()
-                )
-            except TrtexecNotFoundError as error:
-                refused = f"{self.ssh.host}: {error}"
-        if not refused and given:
-            refused = f"{self.ssh.host}: --trtexec: there is no {given} there that may be executed"
-        raise TrtexecNotFoundError(
-            refused
-            or f"{self.ssh.host}: no trtexec on the PATH of a command over ssh (.bashrc does not apply), "
-            "in /usr/src/tensorrt/bin, /opt/tensorrt/bin or a TensorRT-*/bin; $TRTEXEC names none there; state --trtexec"
-        )
+        found = find_there(self.ssh, self.stop, self.word, given)
+        if found.trtexec is None:
+            raise TrtexecNotFoundError(f"{self.ssh.host}: {found.refusal}")
+        return found.trtexec
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
         """The runs: commands with paths of there, files of here."""
@@ -177,12 +149,18 @@ class Remote:
         local = plan(options, trtexec, names)
         self._there = {here.log: one for here, one in zip(local, remote, strict=True)}
         self.folders = sorted({str(one.log.parent) for one in remote})
-        return tuple(replace(here, argv=one.argv) for here, one in zip(local, remote, strict=True))
+        return tuple(
+            replace(here, argv=one.argv, here=here.argv) for here, one in zip(local, remote, strict=True)
+        )
 
-    def prepare(self) -> None:
-        """Send the files."""
+    def prepare(self, engine: Path | None) -> None:
+        """Send the files: with an engine, those of the measurement alone."""
         self.ssh.call(self.stop, MAKE, self.word, *self.folders)
-        for one in self.files:
+        files = [one for one in self.files if engine is None or not one.is_for_build]
+        if engine is not None:
+            there = next(iter(self._there.values())).engine
+            files.append(Sent(engine, str(there.parent), there.name))
+        for one in files:
             size = one.source.stat().st_size
             self.note(f"sending {one.source} ({format_bytes(size)}) to {self.ssh.host}")
             said = self.ssh.call(self.stop, SEND, self.word, one.directory, one.name, source=one.source)
@@ -192,6 +170,10 @@ class Remote:
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
         """Its state."""
         return probe_remote(self.ssh, self.stop, self.word, with_ids=with_ids)
+
+    def driver(self) -> Driver:
+        """Its nvidia-smi."""
+        return RemoteDriver(self.ssh, self.stop, self.word)
 
     def command(self, one: RunPlan) -> tuple[str, ...]:
         """The local command that has a run done there."""
@@ -315,94 +297,3 @@ class Remote:
     def document(self, *, with_ids: bool) -> dict[str, Any] | None:
         """For the manifest."""
         return {"over": "ssh", "host": self.ssh.host if with_ids else None, "directory": self.directory}
-
-
-class Sieve:
-    """Passes on what comes, up to a mark; keeps back what may be its beginning."""
-
-    def __init__(self, mark: bytes, feed: Callable[[bytes], None]) -> None:
-        self.mark = mark
-        self.sink = feed
-        self.kept = b""
-        self.is_over = False
-
-    def feed(self, data: bytes) -> None:
-        """Take a piece."""
-        if self.is_over:
-            return
-        data = self.kept + data
-        place = data.find(self.mark)
-        if place >= 0:
-            self.is_over, self.kept = True, b""
-        else:
-            longest = min(len(data), len(self.mark) - 1)
-            kept = next((n for n in range(longest, 0, -1) if self.mark.startswith(data[-n:])), 0)
-            place = len(data) - kept
-            self.kept = data[place:]
-        if place:
-            self.sink(data[:place])
-
-    def close(self) -> None:
-        """No more comes: what was kept back was no mark."""
-        if self.kept:
-            self.sink(self.kept)
-            self.kept = b""
-
-
-def cut_end(log: Path, word: str) -> tuple[int, int] | None:
-    """Take the last line of ours off a log.
-
-    Returns:
-        Exit code as a shell has it (128 and more: a signal), and whether children were left; None if there is no such line.
-
-    Raises:
-        OSError: The log cannot be read.
-    """
-    with log.open("r+b") as file:
-        begin = max(0, file.seek(0, os.SEEK_END) - _TAIL)
-        file.seek(begin)
-        tail = file.read()
-        place = tail.rfind(word.encode() + b" ")
-        words = tail[place:].split() if place >= 0 else []
-        if len(words) != 3 or not tail.endswith(b"\n") or not (words[1] + words[2]).isdigit():
-            return None
-        file.truncate(begin + place)
-    return int(words[1]), int(words[2])
-
-
-def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
-    """Write files that come one after the other, each behind its size; one that the other side has not is left out.
-
-    Raises:
-        ConnectionLostError: The stream ends too early; no half of a file is left.
-        OSError: A file cannot be written.
-    """
-    rest = b""
-    for target in targets:
-        while b"\n" not in rest:
-            rest += _more(pieces, target, host)
-        size, _, rest = rest.partition(b"\n")
-        if not size.strip().isdigit():
-            continue
-        left = int(size)
-        part = target.with_name(f".{target.name}.part")
-        try:
-            with part.open("wb") as file:
-                while left:
-                    rest = rest or _more(pieces, target, host)
-                    file.write(rest[:left])
-                    rest, left = rest[left:], left - min(left, len(rest))
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    for _ in pieces:  # to its end, where a failure shows
-        pass
-
-
-def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
-    try:
-        return next(pieces)
-    except StopIteration:
-        raise ConnectionLostError(f"{host}: the connection ended before {target.name} was here") from None
-    except TrexError as error:
-        raise ConnectionLostError(f"{error} (while {target.name} came)") from None

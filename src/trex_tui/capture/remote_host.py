@@ -19,9 +19,18 @@ _PLACES = re.compile(r"/(?:[\w.,@:+-]+/)*[\w.,@:+-]+")
 def probe_remote(ssh: Ssh, stop: Stop, word: str, *, with_ids: bool) -> dict[str, Any]:
     """Ask it; never raises. What could not be asked is missing, and `probes` says why."""
     try:
-        said = ssh.call(stop, PROBE, word, "1" if with_ids else "0", *smi_queries(with_ids=with_ids))
+        return ask_remote(ssh, stop, word, with_ids=with_ids)
     except (TrexError, OSError) as error:
         return Host(probes={"errors": {"raw": f"{error}\n"}}).document()
+
+
+def ask_remote(ssh: Ssh, stop: Stop, word: str, *, with_ids: bool) -> dict[str, Any]:
+    """The same.
+
+    Raises:
+        RemoteError: It cannot be asked.
+    """
+    said = ssh.call(stop, PROBE, word, "1" if with_ids else "0", *smi_queries(with_ids=with_ids))
     return read_probe(said, word, with_ids=with_ids)
 
 

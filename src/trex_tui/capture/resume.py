@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import Workspace, take_over
 from trex_tui.capture.manifest import build_key, file_entry, read_manifest
+from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
+from trex_tui.capture.sending import external_data
 
 _TAKEN = ("engine", "engine.build.log", "build.metadata.json")
 
@@ -47,13 +49,25 @@ class Reusable:
                 take_over(source, target.file(ending))
 
 
-def find_reusable(
-    workspace: Workspace,
-    build: RunPlan,
-    trtexec: Trtexec,
-    model: Mapping[str, Any],
-    gpus: Sequence[Mapping[str, Any]],
-) -> tuple[Reusable | None, list[str]]:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What would be built now.
+
+    Attributes:
+        build: The run that would do it.
+        trtexec: And its program.
+        model, inputs: Digests of the files, as the manifest has them.
+        host: Facts of `probe_host`, of the machine that would do it.
+    """
+
+    build: RunPlan
+    trtexec: Trtexec
+    model: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    host: Mapping[str, Any]
+
+
+def find_reusable(workspace: Workspace, wanted: Wanted) -> tuple[Reusable | None, list[str]]:
     """The newest build that fits, and why the others do not; the caller holds the lock of the workspace.
 
     Raises:
@@ -65,7 +79,7 @@ def find_reusable(
         manifest = read_manifest(names.manifest)
         if manifest is None:
             continue
-        reason = next(_misfits(manifest, names, build, trtexec, model, gpus), None)
+        reason = next(_misfits(manifest, names, wanted), None)
         if reason is None:
             return Reusable(names, build_of(manifest), manifest["engine"]), reasons
         reasons.append(f"{names.engine}: {reason}")
@@ -83,34 +97,41 @@ def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return good[-1] if good else {}
 
 
-def _misfits(
-    manifest: Mapping[str, Any],
-    names: Names,
-    build: RunPlan,
-    trtexec: Trtexec,
-    model: Mapping[str, Any],
-    gpus: Sequence[Mapping[str, Any]],
-) -> Iterator[str]:
+def _misfits(manifest: Mapping[str, Any], names: Names, wanted: Wanted) -> Iterator[str]:
     """Why the engine cannot be used, cheapest question first."""
-    run = build_of(manifest)
+    run, trtexec = build_of(manifest), wanted.trtexec
     if not run:
         yield "its build did not pass"
-    if run.get("build_key") != build_key(build.argv):
+    if run.get("build_key") != build_key(wanted.build):
         yield "it was built with other options"
     then = _dict(manifest, "trtexec")
     if (then.get("version"), then.get("build")) != (trtexec.version, trtexec.build):
         yield f"it was built by TensorRT {then.get('version')}, this is {trtexec.version}"
-    if _dict(manifest, "model").get("sha256") != model["sha256"]:
+    if _dict(manifest, "model").get("sha256") != wanted.model["sha256"]:
         yield "the model has changed"
-    before = _dict(_dict(manifest, "host"), "before").get("gpus")
-    old = [one.get("name") for one in before if isinstance(one, dict)] if isinstance(before, list) else []
-    new = [one.get("name") for one in gpus]
-    if old and new and old != new:
-        yield "it was built on another GPU"
+    inputs = _dict(manifest, "inputs")
+    for name in sorted({*inputs, *wanted.inputs}):
+        if inputs.get(name) != wanted.inputs.get(name):
+            yield f"{name} is not what it was built with"
+    yield from _other_machine(_dict(_dict(manifest, "host"), "before"), wanted.host)
     if not names.engine.is_file():
+        if manifest.get("remote"):
+            yield "it was not brought back from the machine that built it (--with-engine does)"
         yield "it is gone"
     elif file_entry(names.engine)["sha256"] != _dict(manifest, "engine").get("sha256"):
         yield "it has changed since"
+
+
+def _other_machine(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Engines are of one kind of GPU. A Jetson's is that of its module, for nvidia-smi need not be there."""
+    gpus = before.get("gpus")
+    old = [one.get("name") for one in gpus if isinstance(one, dict)] if isinstance(gpus, list) else []
+    new = [one.get("name") for one in now.get("gpus") or []]
+    if old and new and old != new:
+        yield "it was built on another GPU"
+    board, this = _dict(before, "jetson"), _dict(now, "jetson")
+    if bool(board) != bool(this) or any(board.get(one) != this.get(one) for one in ("soc", "model")):
+        yield "it was built on another GPU"
 
 
 def _dict(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -125,3 +146,23 @@ def read_model(path: Path) -> dict[str, Any]:
         OSError: It cannot be read.
     """
     return {"path": str(path), **file_entry(path)}
+
+
+def read_inputs(options: CaptureOptions) -> dict[str, Any]:
+    """Size and digest of the files that an engine is built from, beside the model; those that are not there are left out.
+
+    Raises:
+        OSError: One cannot be read.
+    """
+    found: dict[str, Path] = {}
+    if options.onnx is not None:
+        model = Path(options.onnx)
+        places = {one: Path(one) for one in external_data(model)}
+        found = {
+            name: model.parent / place
+            for name, place in places.items()
+            if not place.is_absolute() and ".." not in place.parts and "\0" not in name
+        }
+        named = (options.calib, *(one for one in options.plugins if "/" in one))
+        found |= {one: Path(one) for one in named if one is not None}
+    return {name: file_entry(path) for name, path in sorted(found.items()) if path.is_file()}

@@ -24,11 +24,13 @@ class Sent:
         source: Where it lies here.
         directory: Where it goes.
         name: What it is called there.
+        is_for_build: Whether only a build reads it.
     """
 
     source: Path
     directory: str
     name: str
+    is_for_build: bool = False
 
     @property
     def path(self) -> str:
@@ -47,20 +49,20 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
     """
     files: list[Sent] = []
 
-    def send(text: str, name: str | None = None) -> str:
+    def send(text: str, name: str | None = None, *, is_for_build: bool = False) -> str:
         source = Path(text)
         if not source.is_file():
             raise TrexError(f"{source} is no file, and cannot be sent")
-        files.append(Sent(source, f"{directory}/in/{len(files)}", name or source.name))
+        files.append(Sent(source, f"{directory}/in/{len(files)}", name or source.name, is_for_build))
         return files[-1].path
 
-    def maybe(text: str | None) -> str | None:
-        return None if text is None else send(text)
+    def maybe(text: str | None, *, is_for_build: bool = True) -> str | None:
+        return None if text is None else send(text, is_for_build=is_for_build)
 
     there = replace(
         options,
         onnx=maybe(options.onnx),
-        engine=maybe(options.engine),
+        engine=maybe(options.engine, is_for_build=False),
         calib=maybe(options.calib),
         plugins=tuple(send(one) if "/" in one else one for one in options.plugins),
         load_inputs=_inputs(options.load_inputs, send),
@@ -72,7 +74,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
     if options.timing_cache is not None:
         there = replace(there, timing_cache=f"{directory}/timing.cache")
         if Path(options.timing_cache).is_file():
-            files.append(Sent(Path(options.timing_cache), directory, "timing.cache"))
+            files.append(Sent(Path(options.timing_cache), directory, "timing.cache", is_for_build=True))
     return there, files
 
 
@@ -97,7 +99,7 @@ def _beside(model: Sent, location: str) -> Sent:
     if not source.is_file():
         raise TrexError(f"{model.source}: its weights are missing: {source}")
     folder = "" if str(place.parent) == "." else f"/{place.parent}"
-    return Sent(source, f"{model.directory}{folder}", place.name)
+    return Sent(source, f"{model.directory}{folder}", place.name, is_for_build=True)
 
 
 def external_data(model: Path) -> list[str]:

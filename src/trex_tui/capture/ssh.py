@@ -149,6 +149,27 @@ def _pieces(process: subprocess.Popen[bytes], stop: Stop) -> Iterator[bytes]:
     process.terminate()
 
 
+def first_answer(ssh: Ssh, process: subprocess.Popen[bytes], word: str, stop: Stop, said: IO[bytes]) -> bytes:
+    """What a script that runs on says first, between two lines `word`; before them may be what a profile of the shell prints.
+
+    Raises:
+        RemoteError: It ended, or we are to.
+    """
+    begin, mark = f"{word}\n".encode(), f"\n{word}\n".encode()
+    assert process.stdout is not None
+    pipe, out = process.stdout.fileno(), b""
+    while not stop.times:
+        if not select.select([pipe], [], [], _POLL_S)[0]:
+            continue
+        data = os.read(pipe, _CHUNK)
+        out += data
+        if out.endswith(mark) and out.count(mark[1:]) > 1:
+            return out[out.index(begin) + len(begin) : -len(mark)]
+        if not data:
+            raise ssh.failure(process.wait(), said)
+    raise RemoteError(f"{ssh.host}: interrupted")
+
+
 def last_line(said: IO[bytes]) -> str:
     """The last line that says something, of a file."""
     said.seek(0)

@@ -32,6 +32,7 @@ class Disk:
         is_directory: False if a file lies in the way.
         is_writable: Whether something may be created in it.
         free_bytes: For an ordinary user; None if the system does not tell.
+        is_temporary: Whether it is only worked in there, on another machine, and TMPDIR chooses it.
     """
 
     wanted: Path
@@ -39,6 +40,7 @@ class Disk:
     is_directory: bool
     is_writable: bool
     free_bytes: int | None
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,6 @@ def probe_surroundings(
     """
     path = environ.get("PATH", os.defpath)
     uptime = re.match(r"\d+(?:\.\d+)?", _read(root / "proc/uptime") or "")
-    libraries = environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     return Surroundings(
         devices={
             f"/{name}": may(root / name, os.R_OK if name == "dev/nvmap" else os.R_OK | os.W_OK)
@@ -118,19 +119,30 @@ def probe_surroundings(
         is_graphical=_is_graphical(root),
         uptime_s=float(uptime[0]) if uptime else None,
         packages=_packages(host, path),
-        stub_libraries=tuple(one for one in libraries if Path(one).name == "stubs"),
+        stub_libraries=stubs(environ.get("LD_LIBRARY_PATH", "")),
         disk=_disk(outdir, may),
     )
 
 
 def _may_lock_clocks(host: Host, root: Path) -> bool | None:
     text = _read_probe(host, root, "proc/self/status") or ""
-    match = re.search(r"^CapEff:\s*([0-9a-fA-F]{1,16})$", text, re.MULTILINE)
-    if match is None:
+    found = capability(text)
+    if found is None:
         host.probes.pop("proc/self/status", None)
         return None
-    host.probes["proc/self/status"]["raw"] = match[0]
-    return bool(int(match[1], 16) & _CAP_SYS_ADMIN)
+    host.probes["proc/self/status"]["raw"], may = found
+    return may
+
+
+def capability(status: str) -> tuple[str, bool] | None:
+    """The line of /proc/self/status that tells, and whether it has CAP_SYS_ADMIN; None if there is none."""
+    match = re.search(r"^CapEff:\s*([0-9a-fA-F]{1,16})$", status, re.MULTILINE)
+    return None if match is None else (match[0], bool(int(match[1], 16) & _CAP_SYS_ADMIN))
+
+
+def stubs(libraries: str) -> tuple[str, ...]:
+    """Those directories of LD_LIBRARY_PATH that hold stubs."""
+    return tuple(one for one in libraries.split(os.pathsep) if Path(one).name == "stubs")
 
 
 def _is_graphical(root: Path) -> bool | None:
@@ -152,7 +164,11 @@ def _packages(host: Host, path: str) -> dict[str, str]:
     if code != 0:  # it knows none of them
         host.probes.pop("dpkg-query", None)
         return {}
-    # Known but not installed: without a version.
+    return installed(text)
+
+
+def installed(text: str) -> dict[str, str]:
+    """Package -> version. Known but not installed: without a version."""
     return {pair[0]: pair[1] for line in text.splitlines() if len(pair := line.split()) == 2}
 
 

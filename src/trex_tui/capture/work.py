@@ -19,7 +19,7 @@ from trex_tui.capture.metadata import write_metadata
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.place import Here, Place
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
-from trex_tui.capture.resume import build_of, find_reusable, read_model
+from trex_tui.capture.resume import Reusable, Wanted, build_of, find_reusable, read_inputs, read_model
 from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop
 from trex_tui.capture.watch import Watcher
 from trex_tui.errors import TrexError
@@ -150,7 +150,9 @@ class _Capture:
         self.workspace = workspace
         self.names = workspace.names
         self.runs = place.plan(request.options, trtexec, self.names)
-        self.manifest = Manifest(request.name, workspace.path, request.options, trtexec)
+        self.manifest = Manifest(
+            request.name, workspace.path, request.options, trtexec, with_ids=request.with_ids
+        )
         self.without_graph = False
 
     def do(self) -> Result:
@@ -160,25 +162,31 @@ class _Capture:
         manifest.before = self.place.probe(with_ids=self.request.with_ids)
         manifest.remote = self.place.document(with_ids=self.request.with_ids)
         manifest.model = read_model(Path(self.request.options.model))
-        self.place.prepare()
+        manifest.inputs = read_inputs(self.request.options)
+        reusable = self._reusable(self.runs[0])
+        self.place.prepare(None if reusable is None else reusable.names.engine)
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
         options = self.request.options
-        with locked_clocks(self.request.lock_clocks, options.device, manifest.before) as (lock, said):
+        driver = self.place.driver()
+        with locked_clocks(self.request.lock_clocks, options.device, manifest.before, driver) as (lock, said):
             for text in said:
                 self.view.note(text)
             manifest.remarks.extend(said if lock is not None and not lock.locked else ())
-            failure = self._all_runs(lock)
+            failure = self._all_runs(lock, reusable)
         if failure is not None:
             return replace(failure, remarks=(*failure.remarks, *said[1:]))
         return self._complete(said[1:])
 
-    def _all_runs(self, lock: ClockLock | None) -> Result | None:
+    def _all_runs(self, lock: ClockLock | None, reusable: Reusable | None) -> Result | None:
         """Every run in order, up to the first that fails; None if all passed."""
         self.manifest.clocks = lock
         runs = list(self.runs)
-        if self._resumed(runs[0]):
+        if reusable is None:
+            self.workspace.clear()
+        else:
+            self._take(reusable)
             runs.pop(0)
         for place, one in enumerate(runs, start=1):
             failure = self._one(one, place, len(runs))
@@ -208,17 +216,19 @@ class _Capture:
             if build := build_of(old):
                 self.manifest.runs.append({**build, "reused": True})
 
-    def _resumed(self, first: RunPlan) -> bool:
-        """Take over an engine, if that is wanted and one fits; the work directory is clear afterwards."""
-        reusable = None
-        if self.request.resume and first.role == BUILD:
-            gpus = self.manifest.before.get("gpus") or []
-            reusable, reasons = find_reusable(self.workspace, first, self.trtexec, self.manifest.model, gpus)
-            for reason in reasons:
-                self.view.note(f"not resumed from {reason}")
-        if reusable is None:
-            self.workspace.clear()
-            return False
+    def _reusable(self, first: RunPlan) -> Reusable | None:
+        """An engine that need not be built again, if that is wanted and one fits."""
+        if not self.request.resume or first.role != BUILD:
+            return None
+        manifest = self.manifest
+        wanted = Wanted(first, self.trtexec, manifest.model, manifest.inputs, manifest.before)
+        reusable, reasons = find_reusable(self.workspace, wanted)
+        for reason in reasons:
+            self.view.note(f"not resumed from {reason}")
+        return reusable
+
+    def _take(self, reusable: Reusable) -> None:
+        """Have its engine in the work directory, and nothing else."""
         inside = reusable.names.directory == self.workspace.path
         self.workspace.clear(reusable.kept_names() if inside else frozenset())
         reusable.take(self.names)
@@ -226,7 +236,6 @@ class _Capture:
         self.manifest.runs.append({**reusable.run, "reused": True})
         self.view.note(f"the engine of {reusable.names.directory} fits: not built again")
         self.manifest.write(self.names)
-        return True
 
     def _one(self, planned: RunPlan, place: int, total: int) -> Result | None:
         """One run, twice if its CUDA graph could not be captured; None if it passed."""

@@ -69,7 +69,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--resume",
         action="store_true",
-        help="take the engine of an earlier capture, if model, options and TensorRT are the same",
+        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same; "
+        "with --host it is sent there (--with-engine brings one back)",
     )
 
 
@@ -151,7 +152,8 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
         const="max",
         type=_clock,
         metavar="MHZ|max",
-        help="hold the GPU clock still with nvidia-smi, where that is permitted; freed afterwards, after a crash too",
+        help="hold the GPU clock still with nvidia-smi, where that is permitted (with --host: there); freed afterwards, "
+        "after a crash too; never on a Jetson",
     )
     group.add_argument("--dry-run", action="store_true", help="print the exact commands, and run nothing")
     group.add_argument(
@@ -224,9 +226,10 @@ def _elsewhere(options: argparse.Namespace, request: Request) -> int:
     from trex_tui.commands.capture_hosts import run_hosts
 
     code, done = run_hosts(options, request)
-    if code == _OK and len(done) == 1:
-        return _offer(done[0].request, options.open)
-    return code
+    if code != _OK or not done:
+        return code
+    # Of several machines the sets lie below one directory, and are listed.
+    return _offer(done[0].request if len(done) == 1 else request, options.open)
 
 
 def _options_of(options: argparse.Namespace) -> CaptureOptions:
@@ -256,7 +259,7 @@ def _request_of(options: argparse.Namespace, wanted: CaptureOptions) -> Request:
     from trex_tui.capture.options import checked_name, default_name
     from trex_tui.capture.work import Request
 
-    name = checked_name(options.name or default_name(wanted))
+    name = checked_name(default_name(wanted) if options.name is None else options.name)
     return Request(
         options=wanted,
         outdir=Path(options.outdir or Path("results", default_name(wanted))),

@@ -52,11 +52,8 @@ def jobs_of(options: argparse.Namespace, request: Request) -> list[Job]:
     """One per machine.
 
     Raises:
-        TrexError: What was asked for cannot be done elsewhere, or a machine has no name.
+        TrexError: A machine has no name, or is there twice.
     """
-    for option, is_there in (("--resume", request.resume), ("--lock-clocks", request.lock_clocks)):
-        if is_there:
-            raise TrexError(f"{option} works on this machine alone, not with --host")
     machines = checked_hosts(options.host)
     if len(machines) == 1:
         return [Job(machines[0], request, options.with_engine)]
@@ -90,7 +87,10 @@ def run_hosts(options: argparse.Namespace, request: Request) -> tuple[int, list[
                 return _one(job, options.trtexec, stop, view, nullcontext() if alone else lock)
 
         codes = list(pool.map(do, jobs))
-    return max(codes), [job for job, code in zip(jobs, codes, strict=True) if code == OK]
+    done = [job for job, code in zip(jobs, codes, strict=True) if code == OK]
+    for job in done:  # in the order given, whoever was first
+        print(quoted(str(job.request.outdir)), flush=True)  # noqa: T201 - this is the result
+    return max(codes), done
 
 
 def _one(
@@ -107,15 +107,13 @@ def _one(
             return INTERRUPTED
         view.say(f"error: {error}")
         return BAD
-    return _tell(job, result, view, lock)
+    return _tell(result, view, lock)
 
 
-def _tell(job: Job, result: Result, view: CaptureView, lock: nullcontext[None] | threading.Lock) -> int:
+def _tell(result: Result, view: CaptureView, lock: nullcontext[None] | threading.Lock) -> int:
     for remark in result.remarks:
         view.say(f"note: {remark}")
     if result.passed:
-        with lock:
-            print(quoted(str(job.request.outdir)), flush=True)  # noqa: T201 - this is the result
         return OK
     if result.interrupted:
         view.say("interrupted" + (f"; the logs are in {result.directory}" if result.directory else ""))

@@ -23,6 +23,8 @@ MOST_WARNINGS = 20
 HEARTBEAT_S = 60.0
 """In a pipe: how long there may be silence. Builds take hours."""
 _MIB = 1 << 20
+_ECHO = 3
+"""Columns left free, for a terminal prints `^C` where the cursor is: it must not begin another line."""
 
 
 def make_view(stream: TextIO) -> CaptureView:
@@ -105,6 +107,8 @@ def facts(seen: Watcher, rss_bytes: int | None) -> list[str]:
         found.append(f"{format_count(seen.tactics)} {'tactic' if seen.tactics == 1 else 'tactics'} timed")
     if rss_bytes is not None:
         found.append(f"{format_bytes(rss_bytes)} host")
+    elif seen.cpu_mib is not None:  # of another machine its log tells
+        found.append(f"{format_bytes(seen.cpu_mib * _MIB)} host")
     if seen.gpu_mib is not None:
         found.append(f"{format_bytes(seen.gpu_mib * _MIB)} GPU")
     return found
@@ -132,7 +136,10 @@ class LiveView(CaptureView):
         """Draw again."""
         self._warn(seen)
         if self.live is not None:
-            self.live.update(self._lines(seen, elapsed_s, rss_bytes), refresh=True)
+            from rich.constrain import Constrain
+
+            lines = self._lines(seen, elapsed_s, rss_bytes)
+            self.live.update(Constrain(lines, max(1, self.console.width - _ECHO)), refresh=True)
 
     def _lines(self, seen: Watcher, elapsed_s: float, rss_bytes: int | None) -> Text:
         from rich.text import Text

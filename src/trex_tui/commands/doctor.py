@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from trex_tui.capture.doctor import Check, Findings
 
 SCHEMA = "trex-tui/doctor/1"
-_OK, _FINDINGS = 0, 1
+OK, FINDINGS = 0, 1
 _STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "bold red"}
 """Of the terminal's own sixteen, as every status is a word too."""
 
@@ -26,7 +26,7 @@ def run_doctor(options: argparse.Namespace) -> int:
     """Look, print, and say by the exit code whether a capture can run.
 
     Raises:
-        TrexError: This is no Linux machine.
+        TrexError: This is no Linux machine, or what was named as another one is none.
     """
     from trex_tui.capture.doctor import can_capture, examine
 
@@ -34,13 +34,17 @@ def run_doctor(options: argparse.Namespace) -> int:
         from trex_tui.errors import TrexError
 
         raise TrexError("capture runs on Linux, so there is nothing to look at here")
-    found = look(options.trtexec, Path(options.outdir))
+    if options.host:
+        from trex_tui.commands.doctor_hosts import run_doctor_hosts
+
+        return run_doctor_hosts(options)
+    found = look(options.trtexec, Path(options.outdir or "results"))
     checks = examine(found)
     if options.json:
         print_json(document(found, checks))
     else:
-        print_text(partial(_draw, checks))
-    return _OK if can_capture(checks) else _FINDINGS
+        print_text(partial(draw, checks))
+    return OK if can_capture(checks) else FINDINGS
 
 
 def look(
@@ -78,7 +82,7 @@ def look(
     return Findings(trtexec, refusal, others if trtexec else [], host.facts, host.probes, around)
 
 
-def document(found: Findings, checks: Sequence[Check]) -> dict[str, Any]:
+def document(found: Findings, checks: Sequence[Check], where: str = "here") -> dict[str, Any]:
     """For JSON: the judgement, and all that it rests on."""
     from trex_tui._version import __version__
     from trex_tui.capture.doctor import can_capture, summary
@@ -88,7 +92,7 @@ def document(found: Findings, checks: Sequence[Check]) -> dict[str, Any]:
         "schema": SCHEMA,
         "trex_tui": __version__,
         "can_capture": can_capture(checks),
-        "summary": summary(checks),
+        "summary": summary(checks, where),
         "checks": [one.document() for one in checks],
         "trtexec": None
         if program is None
@@ -102,7 +106,8 @@ def document(found: Findings, checks: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def _draw(checks: Sequence[Check], console: Console) -> None:
+def draw(checks: Sequence[Check], console: Console, where: str = "here") -> None:
+    """A line for each finding, and the judgement."""
     from rich.table import Table
     from rich.text import Text
 
@@ -119,4 +124,4 @@ def _draw(checks: Sequence[Check], console: Console) -> None:
         if check.remedy:
             table.add_row("", "", Text(f"do: {printable(check.remedy)}", style="dim"))
     console.print(table)
-    console.print(Text(printable(summary(checks)), style="bold"))
+    console.print(Text(printable(summary(checks, where)), style="bold"))
