@@ -25,6 +25,9 @@ class ArtifactKind(str, Enum):
     PLAN = "engine"
     """The serialized engine itself; only its header is read."""
 
+    MANIFEST = "capture_manifest"
+    """How the set came about, as `trex-tui capture` noted it."""
+
     @property
     def describes_engine(self) -> bool:
         """Whether a file of this kind alone is something to open."""

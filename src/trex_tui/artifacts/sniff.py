@@ -107,7 +107,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
 
 def _sniff_object(path: Path, head: str) -> Sniffed:
     if _MANIFEST.match(head):
-        return Sniffed(None, "is the manifest of a capture, which describes the files beside it")
+        return Sniffed(ArtifactKind.MANIFEST)
     kind = _kind_of_object(head.encode(errors="replace")) or _kind_of_large_object(path)
     if kind is not None:
         return Sniffed(kind)
