@@ -8,7 +8,8 @@ files that are compared with its list are those of the set, found by their own n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -35,6 +36,7 @@ LARGEST_DIGESTED = 16 << 20
 _MOST_REMARKS = 20
 _LONGEST_REMARK = 500
 _SECTIONS = ("trtexec", "model", "engine", "host", "files", "clocks")
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 _LISTS = ("runs", "remarks")
 
 
@@ -66,6 +68,7 @@ class CaptureManifest:
         before, after: The machine around the runs.
         is_remote: Whether another machine did it, over ssh.
         is_without_graph: Whether a run failed with CUDA graph and was repeated without.
+        command: Of the run that measured, program first; empty if it does not tell.
         remarks: What it says about the numbers, in sentences.
         changed: Files of the set that are not what the capture left: by size, the smaller ones also by their digest.
         diagnostics: What could not be used.
@@ -82,6 +85,7 @@ class CaptureManifest:
     after: HostState | None = None
     is_remote: bool = False
     is_without_graph: bool = False
+    command: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -114,19 +118,22 @@ def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureMani
 def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureManifest:
     host, trtexec = table_in(root, "host"), table_in(root, "trtexec")
     remarks = root.get("remarks")
-    build = trtexec.get("build")
+    runs = root.get("runs")
+    runs = [one for one in runs if isinstance(one, Mapping)] if isinstance(runs, list) else []
+    build, version = trtexec.get("build"), text_in(trtexec, "version") or ""
     return CaptureManifest(
         status=text_in(root, "status"),
         started=_moment(root.get("started")),
         ended=_moment(root.get("ended")),
         program=text_in(root, "trex_tui"),
-        trtexec_version=text_in(trtexec, "version"),
+        trtexec_version=version if _VERSION.fullmatch(version) else None,
         trtexec_build=str(build) if type(build) is int else text_in(trtexec, "build"),
         clocks=_clocks(root.get("clocks")),
         before=read_host_state(host.get("before")),
         after=read_host_state(host.get("after")),
         is_remote=isinstance(root.get("remote"), dict),
-        is_without_graph=_is_without_graph(root.get("runs")),
+        is_without_graph=_is_without_graph(runs),
+        command=_command(runs),
         remarks=tuple(cut(one, _LONGEST_REMARK) for one in remarks[:_MOST_REMARKS] if isinstance(one, str))
         if isinstance(remarks, list)
         else (),
@@ -153,11 +160,20 @@ def _clocks(root: Any) -> ClockLock | None:  # noqa: ANN401 - any JSON value
     )
 
 
-def _is_without_graph(runs: Any) -> bool:  # noqa: ANN401 - any JSON value
-    tables = [one for one in runs if isinstance(one, Mapping)] if isinstance(runs, list) else []
-    return any(one.get("failure") == "cuda_graph" for one in tables) and any(
-        one.get("role") == "profile" and one.get("passed") is True for one in tables
-    )
+def _is_without_graph(runs: Sequence[Mapping[str, Any]]) -> bool:
+    return any(one.get("failure") == "cuda_graph" for one in runs) and any(map(_has_measured, runs))
+
+
+def _command(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Of the first run that measured: those that follow repeat it."""
+    words = next((one.get("command") for one in runs if _has_measured(one)), None)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return ()
+    return tuple(words)
+
+
+def _has_measured(run: Mapping[str, Any]) -> bool:
+    return run.get("role") == "profile" and run.get("passed") is True
 
 
 def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:

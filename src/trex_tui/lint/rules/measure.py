@@ -293,8 +293,8 @@ RULES: tuple[Rule, ...] = (
         looks_for="A shape that trtexec chose by itself (warning), a shape other than the optimal one of the build (info), "
         "another device than that of the build (warning); throttling or a change of the power mode that the manifest of the "
         "capture tells of (warning).",
-        why="TensorRT chooses tactics for the optimal shape and on the build's device; elsewhere they may be slow. A throttled "
-        "GPU is slower than it will be, or than the one it is compared with.",
+        why="TensorRT chooses tactics for the optimal shape and on the build's device; elsewhere they may be slow. A "
+        "throttled GPU is slower than it will be, or than the one it is compared with.",
         remedy="Give --shapes, and build where the engine is to run.",
         references=(
             "NVIDIA/TensorRT#976: https://github.com/NVIDIA/TensorRT/issues/976",
