@@ -129,7 +129,7 @@ class CaptureRunScreen(Dialog[Captured]):
     """
 
     DEFAULT_CSS = """
-    CaptureRunScreen > .dialog {
+    CaptureRunScreen > TextScroll.dialog, CaptureRunScreen > TextScroll.dialog:focus {
         width: 110;
         height: 80%;
         & WrappedLines { width: 100%; }
@@ -210,7 +210,7 @@ class CaptureRunScreen(Dialog[Captured]):
     def _show(self) -> None:
         state = [
             TextLine(Content.styled(printable(self._progress.heading), "bold"), 2),
-            *(TextLine(Content.styled(f"  {printable(one)}", "$muted"), 4) for one in self._progress.facts),
+            TextLine(Content.styled(f"  {printable(' · '.join(self._progress.facts))}", "$muted"), 4),
         ]
         last = [self._log_line(text) for text in self._progress.last if text.strip()]
         parts = [
