@@ -94,7 +94,7 @@ class TestOne:
         assert engine.tensorrt_version == "10.4.0"
         assert dict(capture_facts(engine, datetime(2026, 7, 9, 12, tzinfo=timezone.utc))) == {
             "Captured": "2026-07-07 02:11 UTC, 2 days ago, by trex-tui 0.1.0 with trtexec 10.4.0 build 26",
-            "Machine": "driver 560.35.03 · Linux 6.8.0 · outside of containers",
+            "Machine": "driver 560.35.03 · Linux 6.8.0",
             "GPU clocks": "not locked by the capture; 210 MHz before, 1790 MHz after, 1800 MHz at most",
             "Throttling": "none between start and end",
             "Temperature": "GPU 44 °C before, 71 °C after",

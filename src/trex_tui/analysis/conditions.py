@@ -196,9 +196,9 @@ def _machine(host: HostState) -> str:
         f"power mode {host.power_mode or 'unknown'}" if host.is_jetson else None,
         f"driver {_driver(host)}" if host.drivers else None,
         f"Linux {host.kernel}" if host.kernel else None,
-        f"in {host.container}" if host.container else "outside of containers",
+        f"in {host.container}" if host.container else None,
     ]
-    return " · ".join(part for part in parts if part)
+    return " · ".join(part for part in parts if part) or "unknown"
 
 
 def _clock_words(manifest: CaptureManifest, engine: Engine) -> str:

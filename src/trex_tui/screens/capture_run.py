@@ -22,11 +22,12 @@ from trex_tui.loading import LoadOptions, load
 from trex_tui.screens.capture import Chosen
 from trex_tui.screens.dialog import Dialog
 from trex_tui.text import ELLIPSIS, printable
-from trex_tui.widgets.facts import EMPTY, heading_line, sentence_line
+from trex_tui.widgets.facts import heading_line, sections, sentence_line
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
 
-_MOST_SAID = 200
+_MOST_SAID, _MOST_SAID_LIVE = 200, 4
+_LEAST_WIDTH = 20
 _RUNNING = "Esc or Ctrl-C asks trtexec to stop"
 _STOPPING = "asked to stop; once more ends it at once"
 _OVER = "j k scroll · Esc closes"
@@ -208,28 +209,30 @@ class CaptureRunScreen(Dialog[Captured]):
     # What it says
 
     def _show(self) -> None:
-        state = [
+        region = self.query_one(TextScroll).scrollable_content_region
+        last = [printable(text) for text in self._progress.last if text.strip()]
+        if self.is_over:
+            parts = [[heading_line("How it ended"), *self._verdict], self._said]
+        else:
+            # While it runs the newest lines are those to see, without scrolling.
+            parts = [self._state_lines(), self._said[-_MOST_SAID_LIVE:]]
+            used = sum(len(line.wrap(region.width)) for part in parts for line in part) + len(parts) + 1
+            last = [_cut(text, region.width) for text in last[-max(3, region.height - used) :]]
+        log = [TextLine(Content.styled(text, "$muted"), 2) for text in last]
+        parts.append([heading_line("Last lines of the log"), *log] if log else [])
+        self.query_one(WrappedLines).show(sections(*parts))
+
+    def _state_lines(self) -> list[TextLine]:
+        """What it is at; always as many, so that nothing jumps."""
+        return [
             TextLine(Content.styled(printable(self._progress.heading), "bold"), 2),
             TextLine(Content.styled(f"  {printable(' · '.join(self._progress.facts))}", "$muted"), 4),
         ]
-        last = [self._log_line(text) for text in self._progress.last if text.strip()]
-        parts = [
-            [heading_line("How it ended"), *self._verdict] if self._verdict else state,
-            self._said,
-            [heading_line("Last lines of the log"), *last] if last else [],
-        ]
-        lines: list[TextLine] = []
-        for part in parts:
-            lines += [*([EMPTY] if lines and part else []), *part]
-        self.query_one(WrappedLines).show(lines)
 
-    def _log_line(self, text: str) -> TextLine:
-        """A line of the log, cut where the window ends; whole once somebody has the time to read it."""
-        text = printable(text)
-        room = max(20, self.query_one(TextScroll).scrollable_content_region.width - 1)
-        if not self.is_over and len(text) > room:
-            text = text[: room - 1] + ELLIPSIS
-        return TextLine(Content.styled(text, "$muted"), 2)
+
+def _cut(text: str, width: int) -> str:
+    """A line of the log as wide as the window; whole lines once somebody has the time to read them."""
+    return text if len(text) <= width or width < _LEAST_WIDTH else text[: width - 1] + ELLIPSIS
 
 
 def _verdict_lines(event: Ended) -> Iterator[TextLine]:

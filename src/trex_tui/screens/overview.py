@@ -239,8 +239,8 @@ class OverviewPane(EnginePane):
         return sections(
             [heading_line("Engine"), *fact_lines(engine_facts(self.engine))],
             [heading_line("Memory"), *fact_lines(memory_facts(self.engine, self.analysis))],
-            self._condition_lines(),
             [heading_line("Work"), *fact_lines(work_facts(self.engine, self.analysis))],
+            self._condition_lines(),
         )
 
     def _condition_lines(self) -> list[TextLine]:
