@@ -15,8 +15,12 @@ from trex_tui.artifacts import find
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.screens.capture_run import CaptureRunScreen
 from trex_tui.screens.comparing import ComparingPane
+from trex_tui.widgets.facts import FittedLines
 from trex_tui.widgets.wrapped_lines import WrappedLines
 from tui import Session, running
+
+HOSTILE = "n[red] '$(touch x)"
+"""A name that is nothing but a name."""
 
 
 @pytest.fixture(scope="module")
@@ -94,19 +98,22 @@ async def test_ctrl_c_stops_trtexec_and_not_the_explorer(place, tmp_path, monkey
     pipe = fifo(tmp_path / "pipe")
     monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "hang")
     monkeypatch.setenv("FAKE_TRTEXEC_FIFO", str(pipe))
-    async with running(place / "net.graph.json") as session:
+    for path in place.iterdir():
+        path.rename(place / path.name.replace("net.", f"{HOSTILE}."))
+    async with running(place / f"{HOSTILE}.graph.json") as session:
         exits: list[object] = []
         session.app.exit = lambda *_, **__: exits.append(1)  # type: ignore[method-assign]
         hanging = asyncio.get_running_loop().run_in_executor(None, wait_for, pipe)
         await ask_and_run(session)
         await session.until(hanging.done, "a run that hangs")
         await session.until(lambda: "[1/1] profile" in session.text and "Last lines" in session.text)
+        assert f"Measuring {HOSTILE}.again-2" in session.text
         await session.press("ctrl+c")
         await session.until(lambda: "Interrupted." in session.text, "the end")
         assert not is_running(hanging.result())
         assert isinstance(session.app.screen, CaptureRunScreen)
-        assert (place / "net.again-2.failed" / "net.again-2.engine.profile.log").stat().st_size
-        assert [one.name for one in find(place)] == ["net"]
+        assert (place / f"{HOSTILE}.again-2.failed" / f"{HOSTILE}.again-2.engine.profile.log").stat().st_size
+        assert [one.name for one in find(place)] == [HOSTILE]
         await session.press("escape")
         await session.until(lambda: on_top(session) == "EngineScreen")
         assert not exits
@@ -116,7 +123,14 @@ async def test_ctrl_c_stops_trtexec_and_not_the_explorer(place, tmp_path, monkey
 
 async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
     monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "no_gpu")
-    async with running(place / "net.graph.json", (120, 40)) as session:
+    with (place / "net.profile.json").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    async with running(place / "net.graph.json", (120, 40), tab="overview") as session:
+        columns = [
+            "\n".join(line.plain for line in one.wrapped(4000)) for one in session.overview.query(FittedLines)
+        ]
+        assert "Net.profile.json is not what the capture left: changed since." in columns[0]
+        assert "trtexec 10.4.0" in columns[1], "what the manifest tells"
         await ask_and_run(session)
         await session.until(lambda: "How it ended" in session.text, "the verdict")
         assert "The profile run failed: trtexec finds no usable GPU" in told(session)

@@ -58,8 +58,7 @@ def _doubts(manifest: CaptureManifest) -> Iterator[Condition]:
         named = ", ".join(manifest.changed[:_MOST_FILES])
         more = len(manifest.changed) - _MOST_FILES
         rest = f" and {more} more" if more > 0 else ""
-        is_one = len(manifest.changed) == 1
-        text = f"{named}{rest} {'is' if is_one else 'are'} not what the capture left: changed since"
+        text = f"changed since the capture: {named}{rest}"
         yield Condition(ConditionKind.FILES, text)
     if manifest.before is not None and manifest.after is not None:
         for what, text in changes(manifest.before, manifest.after):
@@ -97,7 +96,7 @@ def differences(engines: tuple[Engine, Engine], names: tuple[str, str]) -> Itera
     if one.started and other.started:
         days = abs((one.started - other.started).days)
         if days >= LONG_APART_DAYS:
-            text = f"{names[0]} and {names[1]} were captured {days} days apart"
+            text = f"the captures of {names[0]} and {names[1]} lie {days} days apart"
             yield Condition(ConditionKind.TIME, text)
 
 

@@ -149,7 +149,7 @@ class CaptureRunScreen(Dialog[Captured]):
     def compose(self) -> ComposeResult:
         """The text."""
         window = TextScroll(WrappedLines(), classes="dialog")
-        window.border_title = f"Measuring {printable(self._chosen.request.name)}"
+        window.border_title = Content(f"Measuring {printable(self._chosen.request.name)}").markup
         window.border_subtitle = _RUNNING
         yield window
 
