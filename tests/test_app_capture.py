@@ -129,7 +129,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         columns = [
             "\n".join(line.plain for line in one.wrapped(4000)) for one in session.overview.query(FittedLines)
         ]
-        assert "Net.profile.json is not what the capture left: changed since." in columns[0]
+        assert "Changed since the capture: net.profile.json." in columns[0]
         assert "trtexec 10.4.0" in columns[1], "what the manifest tells"
         await ask_and_run(session)
         await session.until(lambda: "How it ended" in session.text, "the verdict")

@@ -171,7 +171,7 @@ class TestOne:
             (tmp_path / "net.graph.json").read_text(encoding="utf-8") + "\n", encoding="utf-8"
         )
         assert [one.text for one in doubts(load_engine(tmp_path))] == [
-            "net.graph.json, net.profile.json are not what the capture left: changed since"
+            "changed since the capture: net.graph.json, net.profile.json"
         ]
 
     def test_throttled_is_a_finding(self, tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ class TestTwo:
                 1,
                 "Different surroundings: b ran in docker, a outside of containers.",
             ),
-            (CautionKind.CAPTURE, 1, "b and a were captured 146 days apart."),
+            (CautionKind.CAPTURE, 1, "The captures of b and a lie 146 days apart."),
         ]
 
     def test_power_modes(self, tmp_path: Path) -> None:

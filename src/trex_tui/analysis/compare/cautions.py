@@ -114,9 +114,7 @@ def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
 
 
 def _of_capture(place: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
-    """As sentences; a name at their beginning stays as it is."""
+    """As sentences."""
     for one in conditions:
-        text = (
-            one.text if whose or one.kind is ConditionKind.TIME else f"{one.text[:1].upper()}{one.text[1:]}"
-        )
+        text = one.text if whose else f"{one.text[:1].upper()}{one.text[1:]}"
         yield Caution(_OF_CONDITIONS.get(one.kind, CautionKind.CAPTURE), place, f"{whose}{text}.")
