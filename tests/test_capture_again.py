@@ -112,3 +112,12 @@ class TestFiles:
         found = measured_again(made(tmp_path / "a b;$(x)", {"profile.json": PROFILE}))
         assert found.name == "a b;$(x).again-2"
         assert shlex.split(found.command())[-1] == found.name
+
+    def test_a_directory_that_cannot_be_listed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        source = made(tmp_path, {"net.profile.json": PROFILE, "net.engine": PLAN})
+
+        def refuse(_: Path) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(Path, "iterdir", refuse)
+        assert "Permission denied" in measured_again(source).problem

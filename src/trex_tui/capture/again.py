@@ -108,14 +108,16 @@ def measured_again(source: ArtifactSet, command: Sequence[str] = (), version: st
     directory = source.directory
     engine = _engine_file(source, stem)
     outdir = directory if os.access(directory, os.W_OK) else Path("results", stem)
-    problem = ""
+    options = replace(options, engine=None if engine is None else str(engine))
+    name, problem = f"{stem}.again-2", ""
+    try:
+        name = _free_name(outdir, stem, options)
+    except TrexError as error:  # the directory cannot be listed
+        problem = str(error)
     if engine is None:
         places = f"{stem}{'|'.join(_ENDINGS)}"
         problem = f"there is no engine file in this set or beside it ({places} in {directory})"
-    again = Again(
-        replace(options, engine=None if engine is None else str(engine)), outdir, stem, notes, problem
-    )
-    return replace(again, name=_free_name(outdir, stem, again.options))
+    return Again(options, outdir, name, notes, problem)
 
 
 def _of_log(source: ArtifactSet) -> list[str]:
