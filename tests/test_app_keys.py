@@ -127,6 +127,7 @@ STEPS: dict[Place, list[Step]] = {
         *each("engine.trail_forward", "alt+right", lambda one: one.current, SLOWEST, prepare=("minus",)),
         Step("engine.next_pane", "tab", lambda one: one.app.focused, prepare=(TO_LAYERS,)),
         Step("engine.previous_pane", "shift+tab", lambda one: one.app.focused),
+        Step("engine.capture", "P", on_top, "CaptureScreen", undo=ESC),
         Step("engine.reload", "R", lambda one: id(one.screen.engine), prepare=(TO_LATENCY,)),
         # Back goes to the list; Enter there opens the engine again.
         *each("engine.back", "q ctrl+o", on_top, "EnginesScreen", undo=("enter",)),

@@ -35,6 +35,7 @@ SUMMARY_KEYS = [
     "diagnostics",
 ]
 MORE_KEYS = {
+    "capture",
     "builder_precision",
     "names_only",
     "optimization_profile",

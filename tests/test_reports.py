@@ -97,6 +97,7 @@ class TestSummary:
             "weights_bytes": 432 * 2 + 16 * 2 + 10 * 1024 * 2,
             "known_weights_bytes": 432 * 2 + 16 * 2 + 10 * 1024 * 2,
             "layers_hiding_weights": 0,
+            "capture": None,
             "diagnostics": [
                 {
                     "severity": "warning",
@@ -135,6 +136,7 @@ class TestSummary:
         )
         absent = {key for key, value in summary.items() if value is None}
         assert absent == {
+            "capture",
             "gap",
             "tensorrt_version",
             "device",

@@ -11,7 +11,8 @@ from samples.buildlog import Build, build_log
 from samples.commands import Paths, build_command, dump_profile_command, profile_command
 from samples.jsonlayout import graph_json, metadata_json, names_json, profile_json, timing_json
 from samples.logbook import Log
-from samples.model import Engine
+from samples.manifest import capture_json
+from samples.model import RTX_3060_LAPTOP, Engine
 from samples.profilelog import profile_log
 from samples.run import Plan, profile_rows, simulate
 
@@ -77,7 +78,10 @@ def alexnet_fp16() -> Files:
         duration_s="1",
         iterations=100,
     )
-    return complete_set(_alexnet_recipe(alexnet.FP16, "alexnet_fp16", plan, 11_204))
+    recipe = _alexnet_recipe(alexnet.FP16, "alexnet_fp16", plan, 11_204)
+    files = complete_set(recipe)
+    stem = recipe.paths.stem
+    return files | {f"{stem}.capture.json": capture_json(files, stem, RTX_3060_LAPTOP, recipe.day)}
 
 
 def alexnet_fp32() -> Files:

@@ -182,6 +182,10 @@ ACTIONS: tuple[Action, ...] = (
         "engine.explain", "i", "explain", "explain", "Explain a number: definition, unit, formula, source.",
         Place.ENGINE, True, spare=1,
     ),
+    Action(
+        "engine.capture", "P", "capture", "measure again", "Measure the engine once more with trtexec here, after asking.",
+        Place.ENGINE,
+    ),
     Action("engine.reload", "R", "reload", "reload", "Read the files again.", Place.ENGINE),
     Action(
         "engine.producer", "left_square_bracket", "producer", "producer",

@@ -85,6 +85,8 @@ class TrexApp(App[None]):
         """What is being read to be shown."""
         self._current: Request | None = None
         """What is shown."""
+        self.captured: list[Engine] = []
+        """What was measured again from here."""
         self._said: set[str] = set()
         self._collector = Collector()
         self.store = SettingsStore(settings_file(os.environ))
@@ -353,6 +355,12 @@ class TrexApp(App[None]):
             self.push_screen(
                 CommandPalette(id="--command-palette", placeholder="Search for commands and layers…")
             )
+
+    async def action_quit(self) -> None:
+        """Quit; while trtexec runs, ask it to stop instead."""
+        running = [screen for screen in self.screen_stack if hasattr(screen, "asks_to_stop")]
+        if not any(screen.asks_to_stop() for screen in running):
+            await super().action_quit()
 
     def action_close(self) -> None:
         """Quit."""

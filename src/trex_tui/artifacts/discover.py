@@ -321,7 +321,10 @@ def _assemble(folder: _Folder) -> Discovery:
                 for one in engines.values():  # it says itself which it is about
                     one.setdefault(kind, path)
                 continue
-            takers = [one for one in engines.values() if kind not in one]
+            # A manifest is of the set whose name it has, and of no other.
+            takers = [
+                one for one in engines.values() if kind not in one and kind is not ArtifactKind.MANIFEST
+            ]
             if len(takers) == 1 and len(engines) == 1:
                 takers[0][kind] = path
             else:
@@ -330,6 +333,7 @@ def _assemble(folder: _Folder) -> Discovery:
     for stem, group in sorted(engines.items()):
         _add_from_elsewhere(folder.path, stem, group, alone=len(engines) == 1)
         _add_comparison(folder.path, stem, group)
+        _add_manifest_above(folder.path, stem, group)
         files = {kind: group[kind] for kind in ArtifactKind if kind in group}
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
         name = display_name(stem) or folder.path.absolute().name
@@ -402,6 +406,17 @@ def _add_comparison(directory: Path, stem: str, group: dict[ArtifactKind, Path])
     path = directory / f"{stem}{COMPARISON_ENDING}" / OUTPUT_DIFF
     if stem and ArtifactKind.ACCURACY not in group and sniff(path).kind is ArtifactKind.ACCURACY:
         group[ArtifactKind.ACCURACY] = path
+
+
+def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
+    """Add the manifest of a capture that measured several times: further runs lie in `<name>.repeat-2/` and so on."""
+    here = directory.absolute()
+    name, mark, number = here.name.rpartition(".repeat-")
+    if not mark or not number.isdecimal() or ArtifactKind.MANIFEST in group:
+        return
+    path = here.parent / f"{name}.capture.json"
+    if stem_of(path) == stem and path.is_file() and sniff(path).kind is ArtifactKind.MANIFEST:
+        group[ArtifactKind.MANIFEST] = path
 
 
 def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:

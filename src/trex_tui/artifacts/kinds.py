@@ -32,6 +32,9 @@ class ArtifactKind(str, Enum):
         """What such a file is, behind `a`."""
         return "comparison of outputs" if self is ArtifactKind.ACCURACY else self.value.replace("_", " ")
 
+    MANIFEST = "capture_manifest"
+    """How the set came about, as `trex-tui capture` noted it."""
+
     @property
     def describes_engine(self) -> bool:
         """Whether a file of this kind alone is something to open."""

@@ -18,6 +18,7 @@ from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 if TYPE_CHECKING:
     from trex_tui.artifacts.buildlog import BuildTrace
+    from trex_tui.artifacts.capture_manifest import CaptureManifest
 
 _T = TypeVar("_T")
 
@@ -28,8 +29,9 @@ class Records:
 
     Attributes:
         source: The set.
-        tensorrt_version: As stated by a log or the plan, else None: the JSON files do not tell.
+        tensorrt_version: As stated by a log, the plan or the manifest, else None: the JSON files do not tell.
         diagnostics: Of discovery and of all readers.
+        capture: How the set was captured.
     """
 
     source: ArtifactSet
@@ -39,6 +41,7 @@ class Records:
     metadata: Metadata
     tensorrt_version: str | None
     diagnostics: tuple[Diagnostic, ...]
+    capture: CaptureManifest | None = None
 
 
 def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Records:
@@ -82,10 +85,12 @@ def read(source: ArtifactSet, begin: Callable[[Path], None] | None = None) -> Re
         first = failed[0] if failed else None
         message = first.message if first else "no file of this set could be read"
         raise ArtifactError((first and first.file) or source.directory, message, first.where if first else "")
-    for part in (layer_info, profile, timing):
+    capture = attempt(ArtifactKind.MANIFEST, lambda path: _manifest(path, source))
+    for part in (layer_info, profile, timing, capture):
         if part is not None:
             notes.extend(part.diagnostics)
-    return Records(source, layer_info, profile, timing, metadata, _stated_version(source), (*notes, *more))
+    version = _stated_version(source) or (capture.trtexec_version if capture else None)
+    return Records(source, layer_info, profile, timing, metadata, version, (*notes, *more), capture)
 
 
 _LOGS = (ArtifactKind.PROFILE_LOG, ArtifactKind.BUILD_LOG)
@@ -138,6 +143,12 @@ def _with_logs(
         message = "tells of no layers and no times: that takes --dumpLayerInfo, --dumpProfile or --verbose"
         notes.append(Diagnostic(Severity.ERROR, paths[0], "", message))
     return _Known(layer_info, profile, known.has_timing, metadata)
+
+
+def _manifest(path: Path, source: ArtifactSet) -> CaptureManifest:
+    from trex_tui.artifacts.capture_manifest import read_capture_manifest
+
+    return read_capture_manifest(path, source.files.values())
 
 
 def _stated_version(source: ArtifactSet) -> str | None:

@@ -122,7 +122,7 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
 
 def _sniff_object(path: Path, head: str) -> Sniffed:
     if _MANIFEST.match(head):
-        return Sniffed(None, "is the manifest of a capture, which describes the files beside it")
+        return Sniffed(ArtifactKind.MANIFEST)
     if (ours := _ACCURACY.match(head)) or path.name.lower() in _COMPARED:
         if (ours and ours["part"]) or path.name.lower() == PER_SAMPLE_DIFF:
             return Sniffed(None, "is a part of a comparison of outputs; its result is output_diff.json")

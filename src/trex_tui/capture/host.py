@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts import host_state
+from trex_tui.artifacts.host_state import HostState, read_host_state
+
 _TIMEOUT_S = 10
 _MOST_TEXT = 20_000
 _ABSENT = frozenset(
@@ -350,24 +353,5 @@ def _ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """What happened to the machine between two moments that makes numbers doubtful, in sentences."""
-    found = []
-    for place, (old, new) in enumerate(zip(before.get("gpus") or [], after.get("gpus") or [], strict=False)):
-        named = f"GPU {place}" if len(after["gpus"]) > 1 else "the GPU"
-        reasons = [one for one in new.get("throttle_reasons") or [] if one]
-        counters = new.get("throttle_counters_us") or {}
-        risen = [
-            name.replace("_", " ")
-            for name, value in counters.items()
-            if value is not None
-            and (earlier := (old.get("throttle_counters_us") or {}).get(name)) is not None
-            and value > earlier
-        ]
-        if told := list(dict.fromkeys([*risen, *reasons])):
-            found.append(f"{named} was throttled: {', '.join(told)}")
-    old_counts, new_counts = before.get("over_current_events") or {}, after.get("over_current_events") or {}
-    if any(value > old_counts.get(name, value) for name, value in new_counts.items()):
-        found.append("the board throttled for over-current while it measured")
-    modes = [(one.get("jetson") or {}).get("power_mode") for one in (before, after)]
-    if modes[0] != modes[1]:
-        found.append(f"the power mode changed from {modes[0]} to {modes[1]} meanwhile")
-    return found
+    old, new = read_host_state(before) or HostState(), read_host_state(after) or HostState()
+    return [text for _, text in host_state.changes(old, new)]

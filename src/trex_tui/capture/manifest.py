@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui._version import __version__
+from trex_tui.artifacts.capture_manifest import SCHEMA
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import files_below
 from trex_tui.capture.clocks import ClockLock
@@ -20,7 +21,6 @@ from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
 from trex_tui.capture.run import Outcome
 
-SCHEMA = "trex-tui/capture/1"
 _PLACES = frozenset(("--onnx", "--saveEngine"))
 _CHUNK = 1 << 20
 

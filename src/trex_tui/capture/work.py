@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
+from trex_tui.artifacts.capture_manifest import NO_GRAPH
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.clocks import ClockLock, locked_clocks
@@ -247,9 +248,8 @@ class _Capture:
         if again is not None and not self.stop.times:
             self.without_graph = True
             self._keep_attempt(one)
-            remark = "the engine cannot be captured in a CUDA graph: measured without, enqueue time is part of the latency"
             self.view.note(f"{verdict.sentence}; once more without")
-            self.manifest.remarks.append(remark)
+            self.manifest.remarks.append(NO_GRAPH)
             one = again
             verdict, seen = self._run(one, place, total)
         self.manifest.remarks.extend(verdict.remarks)

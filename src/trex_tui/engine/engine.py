@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # 260 and 130 ms to import; the properties below pay that whe
     import networkx as nx
     import pandas as pd
 
+    from trex_tui.artifacts.capture_manifest import CaptureManifest
+
 
 @dataclass(frozen=True, eq=False)
 class Engine:
@@ -52,6 +54,7 @@ class Engine:
         layer_info_extra: Keys of the layer information beside layers and bindings, verbatim.
         diagnostics: What could not be used, and what is worth knowing.
         stated_device: What a person states about the device (`analysis.device.DeviceOverrides`); None for nothing.
+        capture: How the set was captured; None without a manifest.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Engine:
     diagnostics: tuple[Diagnostic, ...] = ()
     stated_device: Any = None
     profile_rows_unmatched: int = 0
+    capture: CaptureManifest | None = None
 
     @classmethod
     def from_records(cls, records: Records, optimization_profile: int | None = None) -> Engine:
@@ -119,6 +123,7 @@ class Engine:
             layer_info_extra=info.extra if info else {},
             diagnostics=(*notes, *joined.diagnostics),
             profile_rows_unmatched=joined.unmatched,
+            capture=records.capture,
         )
 
     @property

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
+from trex_tui.analysis.conditions import capture_facts
 from trex_tui.analysis.stability import Stability, Verdict
 from trex_tui.analysis.timing import SeriesStatistics, TimingStatistics, timing_statistics
 from trex_tui.artifacts.metadata import Metadata
@@ -99,6 +101,11 @@ def _option_facts(metadata: Metadata) -> list[tuple[str, str]]:
         ("Built with", _option_words(metadata.build_options, _BUILD_OPTIONS)),
         ("Run with", _option_words(metadata.inference_options, _RUN_OPTIONS)),
     ]
+
+
+def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
+    """On which machine and in which state of it the set was captured; nothing without a manifest."""
+    return [(label, printable(text)) for label, text in capture_facts(engine, now)]
 
 
 def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:

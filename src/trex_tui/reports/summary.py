@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from trex_tui.analysis.conditions import capture_document, capture_facts, doubts
 from trex_tui.analysis.latency import PERCENTILES, end_to_end
 from trex_tui.analysis.totals import Total, total_by_kind, total_by_precision
 from trex_tui.engine.engine import Engine
@@ -63,6 +64,7 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "known_weights_bytes": engine.known_weights_bytes,
         "layers_hiding_weights": engine.layers_hiding_weights,
         **numbers(engine),
+        "capture": capture_document(engine),
         "diagnostics": [diagnostic_object(one) for one in engine.diagnostics],
     }
 
@@ -137,7 +139,13 @@ def facts(engine: Engine) -> list[tuple[str, str]]:
             lines.append(("Throughput", f"{latency.throughput_qps:.2f} qps"))
         lines.append(("  source", latency.source))
     lines.append(("Layer times", _profile_words(engine)))
-    return lines
+    return [*lines, *((label, printable(text)) for label, text in capture_facts(engine))]
+
+
+def doubt_sentences(engine: Engine) -> list[str]:
+    """What the manifest of the capture says against the numbers, for people."""
+    texts = [printable(one.text) for one in doubts(engine)]
+    return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
 def _precision_words(engine: Engine) -> str:
@@ -204,6 +212,8 @@ def print_summary(engine: Engine, console: Console) -> None:
             console.print(_totals_table(title, totals, "█" if console.encoding.startswith("utf") else "#"))
     console.print()
     console.print(_facts_grid(number_facts(engine)))
+    for sentence in doubt_sentences(engine):
+        console.print(Text(f"caution: {sentence}", style="yellow"))
     for diagnostic in engine.diagnostics:
         console.print(Text(f"{diagnostic.severity.value}: {printable(str(diagnostic))}", style="yellow"))
     console.print()

@@ -53,7 +53,7 @@ class ChooseScreen(Dialog[str]):
         """The options."""
         options = [Option(Content(printable(text))) for text in self._options.values()]
         choices = Options(*options, classes="dialog")
-        choices.border_title = self._title
+        choices.border_title = Content(self._title).markup  # names in it are no markup
         choices.border_subtitle = "Enter chooses · Esc closes"
         yield choices
 

@@ -247,7 +247,7 @@ class ComparingPane(EnginePane):
 
     def _engines_at_hand(self) -> list[Engine]:
         """Engines that need not be read: of the list, and of the screens below this one."""
-        found: list[Engine] = []
+        found = list(self._trex_app.captured)
         for screen in self.app.screen_stack:
             if isinstance(screen, EnginesScreen):
                 found += [row.engine for row in screen.rows if row.engine is not None]
@@ -268,6 +268,10 @@ class ComparingPane(EnginePane):
                 self._read(Wanted(path, is_more))
 
         self.app.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), read)
+
+    def take(self, engine: Engine) -> None:
+        """Compare with one more; in place of the others where there are as many as can be."""
+        self._take(engine, is_more=0 < len(self.choice.others) < MOST_OTHERS)
 
     def _take(self, engine: Engine, *, is_more: bool) -> None:
         if is_more:

@@ -276,10 +276,24 @@ class EngineScreen(BuildingScreen):
             self.app.pop_screen()
             below.go_to(event.layer)
             return
-        screen = EngineScreen(
-            event.engine, is_listed=True, others=event.others, layer=event.layer, tab="layers"
-        )
-        self.app.push_screen(screen)
+        self.open_other(event.engine, others=event.others, layer=event.layer, tab="layers")
+
+    def open_other(
+        self, engine: Engine, *, others: Sequence[Engine], tab: str, layer: Layer | None = None
+    ) -> None:
+        """Show another engine on a screen over this one."""
+        self.app.push_screen(EngineScreen(engine, is_listed=True, others=others, layer=layer, tab=tab))
+
+    def compare_also(self, engine: Engine) -> None:
+        """Compare with one more engine, and show that."""
+        self.query_one(ComparingPane).take(engine)
+        self._show("compare")
+
+    def action_capture(self) -> None:
+        """Measure the engine once more, after asking."""
+        from trex_tui.capturing import Capturer
+
+        Capturer(self._trex_app, self).ask()
 
     def replace_other(self, old: Engine, new: Engine) -> None:
         """Another engine was read again, on a screen of its own."""

@@ -15,6 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.actions import Place
+from trex_tui.analysis import conditions
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.totals import hottest
 from trex_tui.engine.columns import Column as EngineColumn
@@ -28,6 +29,7 @@ from trex_tui.reports.overview import (
     Analysis,
     analyse,
     bound_sentences,
+    condition_facts,
     engine_facts,
     gap_sentences,
     memory_facts,
@@ -36,6 +38,7 @@ from trex_tui.reports.overview import (
     throughput_facts,
     work_facts,
 )
+from trex_tui.reports.summary import doubt_sentences
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.text import plural
 from trex_tui.widgets.bars import BarTable, bar_lines
@@ -204,10 +207,13 @@ class OverviewPane(EnginePane):
     def _performance_lines(self, width: int) -> list[TextLine]:
         gap = gap_sentences(self.engine, self.analysis)
         return sections(
-            [heading_line("Performance"), *self._run_lines(width)],
+            [heading_line("Performance"), *self._run_lines(width), *self._doubt_lines()],
             [heading_line("Layers against end to end"), *map(sentence_line, gap)] if gap else [],
             self._finding_lines(),
         )
+
+    def _doubt_lines(self) -> list[TextLine]:
+        return [sentence_line(one, "$warning") for one in doubt_sentences(self.engine)]
 
     def _finding_lines(self) -> list[TextLine]:
         title = heading_line("Findings")
@@ -234,7 +240,12 @@ class OverviewPane(EnginePane):
             [heading_line("Engine"), *fact_lines(engine_facts(self.engine))],
             [heading_line("Memory"), *fact_lines(memory_facts(self.engine, self.analysis))],
             [heading_line("Work"), *fact_lines(work_facts(self.engine, self.analysis))],
+            self._condition_lines(),
         )
+
+    def _condition_lines(self) -> list[TextLine]:
+        told = condition_facts(self.engine, conditions.utc_now())
+        return [heading_line("Capture"), *fact_lines(told)] if told else []
 
     def _share_lines(self, width: int) -> list[TextLine]:
         return sections(*self._share_sections(width))

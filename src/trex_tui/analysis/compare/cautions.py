@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trex_tui.analysis.compare.align import Aligned
 from trex_tui.analysis.compare.model import Caution, CautionKind, Side
+from trex_tui.analysis.conditions import Condition, ConditionKind, differences, doubts
 from trex_tui.analysis.device_reading import reported_device
 from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 
 FEW_ITERATIONS = 10
 _CLOCKS = {"clock_ghz": "SM clock", "memory_clock_ghz": "memory clock"}
+_OF_CONDITIONS = {
+    ConditionKind.THROTTLED: CautionKind.THROTTLED,
+    ConditionKind.POWER_MODE: CautionKind.POWER_MODE,
+    ConditionKind.CLOCKS: CautionKind.CLOCKS,
+    ConditionKind.DRIVER: CautionKind.DRIVER,
+}
 _GRAVITY = tuple(CautionKind)
 
 
@@ -27,10 +34,13 @@ def cautions(
     found: list[Caution] = []
     for place, engine in enumerate(engines):
         found.extend(_of_engine(place, engine, sides[place]))
+        found.extend(_of_capture(place, f"{sides[place].label}: ", doubts(engine)))
         if place != baseline:
             found.extend(_of_model(place, aligned[place], sides[place], sides[baseline]))
             found.extend(_of_device(place, engine, engines[baseline], sides[place], sides[baseline]))
             found.extend(_of_build(place, sides[place], sides[baseline], per_batch=per_batch))
+            labels = sides[place].label, sides[baseline].label
+            found.extend(_of_capture(place, "", differences((engine, engines[baseline]), labels)))
     return tuple(sorted(found, key=lambda one: (_GRAVITY.index(one.kind), one.engine or 0)))
 
 
@@ -101,3 +111,10 @@ def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
         yield Caution(
             CautionKind.GRAPH, place, f"{label} tells names of layers only: nothing but names can match them."
         )
+
+
+def _of_capture(place: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
+    """As sentences."""
+    for one in conditions:
+        text = one.text if whose else f"{one.text[:1].upper()}{one.text[1:]}"
+        yield Caution(_OF_CONDITIONS.get(one.kind, CautionKind.CAPTURE), place, f"{whose}{text}.")

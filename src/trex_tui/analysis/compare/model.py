@@ -207,7 +207,10 @@ class CautionKind(str, Enum):
 
     MODEL = "model"
     DEVICE = "device"
+    THROTTLED = "throttled"
+    POWER_MODE = "power_mode"
     CLOCKS = "clocks"
+    DRIVER = "driver"
     VERSION = "version"
     BATCH = "batch"
     PROFILE = "profile"
@@ -215,6 +218,8 @@ class CautionKind(str, Enum):
     GRAPH = "graph"
     """Layers are known by name only, so that less evidence is at hand."""
     TIMING = "timing"
+    CAPTURE = "capture"
+    """What else the manifest of a capture tells: a file that changed since, a container, its remarks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.gap import EVENT_GRID_MS, FEW_ITERATIONS, on_grid_pct
 from trex_tui.analysis.stability import Verdict
 from trex_tui.analysis.timing import SeriesStatistics
@@ -171,6 +172,7 @@ def _foreign_profile(context: Context) -> Iterator[Finding | NotChecked]:
 
 
 def _conditions(context: Context) -> Iterator[Finding | NotChecked]:
+    yield from _machine(context)
     build, timed = build_run(context.engine), timed_run(context.engine)
     if not timed.source and not timed.chosen_shapes:
         yield NotChecked(
@@ -208,6 +210,20 @@ def _conditions(context: Context) -> Iterator[Finding | NotChecked]:
             evidence=(Evidence("build_device", built_on), Evidence("timed_device", ran_on)),
             remedy="Build where the engine is to run.",
         )
+
+
+def _machine(context: Context) -> Iterator[Finding]:
+    """What the manifest of the capture says of the machine while it measured."""
+    for one in doubts(context.engine):
+        if one.kind in (ConditionKind.THROTTLED, ConditionKind.POWER_MODE):
+            yield Finding(
+                "MEASURE004",
+                f"During the capture {printable(one.text)}: the times are not those of the full clocks.",
+                severity=Severity.WARNING,
+                confidence=Confidence.HIGH,
+                evidence=(Evidence(one.kind.value, one.text), Evidence("source", "manifest of the capture")),
+                remedy="Cool the machine, raise its power limit or choose its power mode, and capture again.",
+            )
 
 
 def other_shapes(build: dict[str, str], inference: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -275,8 +291,10 @@ RULES: tuple[Rule, ...] = (
         title="Conditions of the run do not carry over",
         severity=Severity.INFO,
         looks_for="A shape that trtexec chose by itself (warning), a shape other than the optimal one of the build (info), "
-        "another device than that of the build (warning).",
-        why="TensorRT chooses tactics for the optimal shape and on the build's device; elsewhere they may be slow.",
+        "another device than that of the build (warning); throttling or a change of the power mode that the manifest of the "
+        "capture tells of (warning).",
+        why="TensorRT chooses tactics for the optimal shape and on the build's device; elsewhere they may be slow. A "
+        "throttled GPU is slower than it will be, or than the one it is compared with.",
         remedy="Give --shapes, and build where the engine is to run.",
         references=(
             "NVIDIA/TensorRT#976: https://github.com/NVIDIA/TensorRT/issues/976",

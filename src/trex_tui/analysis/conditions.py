@@ -1,0 +1,275 @@
+"""Under which conditions an engine was measured, out of the manifest of its capture: facts, doubts, and differences.
+
+One reading for the overview, `summary` and comparisons. What a manifest does not tell is unknown, and no difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from enum import Enum
+
+from trex_tui.artifacts.capture_manifest import NO_GRAPH, CaptureManifest
+from trex_tui.artifacts.host_state import THROTTLED, GpuState, HostState, changes, tells_throttling
+from trex_tui.engine.engine import Engine
+from trex_tui.text import plural
+
+LONG_APART_DAYS = 30
+"""From here on two captures are said to be of different times."""
+_MOST_FILES = 4
+
+
+class ConditionKind(str, Enum):
+    """What a doubt is about; the values are those of the JSON."""
+
+    THROTTLED = "throttled"
+    POWER_MODE = "power_mode"
+    CLOCKS = "clocks"
+    DRIVER = "driver"
+    CONTAINER = "container"
+    CUDA_GRAPH = "cuda_graph"
+    FILES = "files"
+    """A file is not what the capture left."""
+    TIME = "time"
+    OTHER = "other"
+    """What the manifest remarks by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A reason to doubt numbers, as a clause: no capital, no full stop. Holds text of files as it is there."""
+
+    kind: ConditionKind
+    text: str
+
+
+def doubts(engine: Engine) -> tuple[Condition, ...]:
+    """What makes the numbers of one engine doubtful, the gravest first; nothing without a manifest."""
+    manifest = engine.capture
+    found: dict[str, Condition] = {}
+    for one in _doubts(manifest) if manifest is not None else ():
+        found.setdefault(one.text, one)  # what was computed once more from the states was remarked already
+    return tuple(found.values())
+
+
+def _doubts(manifest: CaptureManifest) -> Iterator[Condition]:
+    if manifest.changed:
+        named = ", ".join(manifest.changed[:_MOST_FILES])
+        more = len(manifest.changed) - _MOST_FILES
+        rest = f" and {more} more" if more > 0 else ""
+        text = f"changed since the capture: {named}{rest}"
+        yield Condition(ConditionKind.FILES, text)
+    if manifest.before is not None and manifest.after is not None:
+        for what, text in changes(manifest.before, manifest.after):
+            kind = ConditionKind.THROTTLED if what == THROTTLED else ConditionKind.POWER_MODE
+            yield Condition(kind, text)
+    if manifest.is_without_graph:
+        yield Condition(ConditionKind.CUDA_GRAPH, NO_GRAPH)
+    if manifest.status not in (None, "complete"):
+        yield Condition(ConditionKind.OTHER, f"the manifest calls its capture {manifest.status}")
+    for remark in manifest.remarks:
+        kind = ConditionKind.CUDA_GRAPH if remark == NO_GRAPH else ConditionKind.OTHER
+        yield Condition(kind, remark.strip().rstrip("."))
+
+
+def differences(engines: tuple[Engine, Engine], names: tuple[str, str]) -> Iterator[Condition]:
+    """In which conditions two engines were measured differently.
+
+    Args:
+        engines: The two.
+        names: What to call them.
+    """
+    one, other = engines[0].capture, engines[1].capture
+    if one is None or other is None:
+        return
+    if one.before is not None and other.before is not None:
+        yield from _machines(one.before, other.before, names)
+    locks = (_lock(one, engines[0]), _lock(other, engines[1]))
+    if locks[0] != locks[1] and None not in locks:
+        text = f"different clocks of the GPU: {locks[0]} for {names[0]}, {locks[1]} for {names[1]}"
+        yield Condition(ConditionKind.CLOCKS, text)
+    if one.is_without_graph != other.is_without_graph:
+        which = names[0] if one.is_without_graph else names[1]
+        text = f"only {which} had to be measured without a CUDA graph, so that enqueue time is part of its latency"
+        yield Condition(ConditionKind.CUDA_GRAPH, text)
+    if one.started and other.started:
+        days = abs((one.started - other.started).days)
+        if days >= LONG_APART_DAYS:
+            text = f"the captures of {names[0]} and {names[1]} lie {days} days apart"
+            yield Condition(ConditionKind.TIME, text)
+
+
+def _machines(one: HostState, other: HostState, names: tuple[str, str]) -> Iterator[Condition]:
+    pairs = (
+        (ConditionKind.POWER_MODE, "power modes", one.power_mode, other.power_mode),
+        (ConditionKind.DRIVER, "versions of L4T", one.l4t, other.l4t),
+        (ConditionKind.DRIVER, "drivers", _driver(one), _driver(other)),
+    )
+    for kind, what, ours, theirs in pairs:
+        if ours and theirs and ours != theirs:
+            yield Condition(kind, f"different {what}: {names[0]} ran with {ours}, {names[1]} with {theirs}")
+    if one.container != other.container:
+        where = [
+            f"in {state.container}" if state.container else "outside of containers" for state in (one, other)
+        ]
+        text = f"different surroundings: {names[0]} ran {where[0]}, {names[1]} {where[1]}"
+        yield Condition(ConditionKind.CONTAINER, text)
+
+
+def _driver(host: HostState) -> str | None:
+    return ", ".join(host.drivers) or None
+
+
+def _gpu(host: HostState | None, engine: Engine) -> GpuState | None:
+    """The GPU that measured: the only one, or the only one of that name."""
+    gpus = host.gpus if host else ()
+    named = [one for one in gpus if one.name == engine.device_name] if len(gpus) > 1 else gpus
+    return named[0] if len(named) == 1 else None
+
+
+def clocks_locked(manifest: CaptureManifest) -> bool | None:
+    """Whether the GPU clock was held still; None where nobody can tell (a lock by hand on a discrete GPU)."""
+    if manifest.clocks is not None and manifest.clocks.is_locked is not None:
+        return manifest.clocks.is_locked or _jetson_lock(manifest) or False
+    return _jetson_lock(manifest)
+
+
+def _jetson_lock(manifest: CaptureManifest) -> bool | None:
+    states = [one.gpu_clock_locked for one in (manifest.before, manifest.after) if one is not None]
+    return None if not states or None in states else all(states)
+
+
+def _lock(manifest: CaptureManifest, engine: Engine) -> str | None:
+    """How the clocks were held, in words that two engines can differ in."""
+    if clocks_locked(manifest):
+        mhz = manifest.clocks.target_mhz if manifest.clocks and manifest.clocks.is_locked else None
+        if mhz is None and manifest.before is not None:
+            mhz = manifest.before.gpu_clock_mhz
+        return "locked" if mhz is None else f"locked to {mhz:.0f} MHz"
+    if clocks_locked(manifest) is False:
+        return "not locked"
+    return "not locked by the capture" if _gpu(manifest.before, engine) else None
+
+
+def capture_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
+    """Label and text of what the manifest tells of the machine; nothing without one.
+
+    Args:
+        engine: The engine.
+        now: Tells the age of the capture too.
+    """
+    manifest = engine.capture
+    if manifest is None:
+        return []
+    host = manifest.before or manifest.after
+    return [
+        ("Captured", _when(manifest, now)),
+        *([("Machine", _machine(host))] if host is not None else []),
+        ("GPU clocks", _clock_words(manifest, engine)),
+        ("Throttling", _throttling(manifest)),
+        *_temperatures(manifest, engine),
+    ]
+
+
+def _when(manifest: CaptureManifest, now: datetime | None) -> str:
+    moment = manifest.started or manifest.ended
+    words = "at an unknown time"
+    if moment is not None:
+        words = f"{moment:%Y-%m-%d %H:%M} UTC"
+        days = (now - moment).days if now is not None else -1
+        if days >= 0:
+            words += f", {plural(days, 'day')} ago" if days else ", today"
+    if manifest.program:
+        words += f", by trex-tui {manifest.program}"
+    if manifest.trtexec_version:
+        build = f" build {manifest.trtexec_build}" if manifest.trtexec_build else ""
+        words += f" with trtexec {manifest.trtexec_version}{build}"
+    return f"{words}, over ssh" if manifest.is_remote else words
+
+
+def _machine(host: HostState) -> str:
+    parts = [
+        host.board,
+        f"L4T {host.l4t}" if host.l4t else None,
+        f"power mode {host.power_mode or 'unknown'}" if host.is_jetson else None,
+        f"driver {_driver(host)}" if host.drivers else None,
+        f"Linux {host.kernel}" if host.kernel else None,
+        f"in {host.container}" if host.container else None,
+    ]
+    return " · ".join(part for part in parts if part) or "unknown"
+
+
+def _clock_words(manifest: CaptureManifest, engine: Engine) -> str:
+    words = _lock(manifest, engine) or "unknown"
+    before, after = (_gpu(one, engine) for one in (manifest.before, manifest.after))
+    clocks = [one.sm_clock_mhz for one in (before, after) if one is not None and one.sm_clock_mhz]
+    if len(clocks) == 2:
+        words += f"; {clocks[0]:.0f} MHz before, {clocks[1]:.0f} MHz after"
+    if after is not None and after.max_sm_clock_mhz:
+        words += f", {after.max_sm_clock_mhz:.0f} MHz at most"
+    return words
+
+
+def _throttling(manifest: CaptureManifest) -> str:
+    if manifest.before is None or manifest.after is None:
+        return "unknown: the machine was not asked before and after"
+    found = [text for what, text in changes(manifest.before, manifest.after) if what == THROTTLED]
+    if found:
+        return "; ".join(found)
+    if not tells_throttling(manifest.before, manifest.after):
+        return "unknown: the machine has no counters of it"
+    return "none between start and end"
+
+
+def _temperatures(manifest: CaptureManifest, engine: Engine) -> list[tuple[str, str]]:
+    found = [_temperature(one, engine) for one in (manifest.before, manifest.after)]
+    if None in found:
+        return []
+    return [("Temperature", f"GPU {found[0]:.0f} °C before, {found[1]:.0f} °C after")]
+
+
+def _temperature(host: HostState | None, engine: Engine) -> float | None:
+    """Of the GPU; on a Jetson of its thermal zone."""
+    gpu = _gpu(host, engine)
+    if gpu is not None and gpu.temperature_c is not None:
+        return gpu.temperature_c
+    zones = host.temperatures_c if host is not None else {}
+    return next((degrees for zone, degrees in zones.items() if "gpu" in zone.lower()), None)
+
+
+def capture_document(engine: Engine) -> dict[str, object] | None:
+    """For JSON; None without a manifest."""
+    manifest = engine.capture
+    if manifest is None:
+        return None
+    host = manifest.before or manifest.after or HostState()
+    before, after = (_gpu(one, engine) for one in (manifest.before, manifest.after))
+    lock = manifest.clocks
+    return {
+        "started": manifest.started.isoformat() if manifest.started else None,
+        "ended": manifest.ended.isoformat() if manifest.ended else None,
+        "trex_tui": manifest.program,
+        "trtexec_version": manifest.trtexec_version,
+        "trtexec_build": manifest.trtexec_build,
+        "driver": _driver(host),
+        "l4t": host.l4t,
+        "board": host.board,
+        "power_mode": host.power_mode,
+        "kernel": host.kernel,
+        "container": host.container,
+        "clocks_locked": clocks_locked(manifest),
+        "clocks_locked_mhz": lock.target_mhz if lock is not None and lock.is_locked else None,
+        "sm_clock_before_mhz": before.sm_clock_mhz if before else None,
+        "sm_clock_after_mhz": after.sm_clock_mhz if after else None,
+        "temperature_before_c": _temperature(manifest.before, engine),
+        "temperature_after_c": _temperature(manifest.after, engine),
+        "without_cuda_graph": manifest.is_without_graph,
+        "changed_files": list(manifest.changed),
+        "doubts": [{"kind": one.kind.value, "text": one.text} for one in doubts(engine)],
+    }
+
+
+def utc_now() -> datetime:
+    """The time, in one place, so that tests can hold it."""
+    return datetime.now(timezone.utc)

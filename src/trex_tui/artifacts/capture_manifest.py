@@ -1,0 +1,204 @@
+"""`<name>.capture.json`: how a set came about, as `trex-tui capture` wrote it beside the set.
+
+Read leniently: formats drift, and people edit files by hand. A value of another type than expected is unknown and costs a
+diagnostic where it is a section; only a file that is no manifest at all is an error. No path out of it is ever opened: the
+files that are compared with its list are those of the set, found by their own names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.host_state import (
+    HostState,
+    cut,
+    flag_in,
+    read_host_state,
+    table_in,
+    text_in,
+)
+from trex_tui.artifacts.jsonfile import finite_number, load_json
+from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+NO_GRAPH = (
+    "the engine cannot be captured in a CUDA graph: measured without, enqueue time is part of the latency"
+)
+"""The remark on a run that was repeated without CUDA graph."""
+SCHEMA = "trex-tui/capture/1"
+LARGEST_DIGESTED = 16 << 20
+"""Bytes up to which a file's content is compared; of larger ones, the size. A digest of so much takes some 20 ms."""
+_MOST_REMARKS = 20
+_LONGEST_REMARK = 500
+_SECTIONS = ("trtexec", "model", "engine", "host", "files", "clocks")
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+_LISTS = ("runs", "remarks")
+
+
+@dataclass(frozen=True, slots=True)
+class ClockLock:
+    """What became of the wish for locked clocks.
+
+    Attributes:
+        target_mhz: What was asked of the driver; None if it never was.
+        is_locked: Whether the driver said so.
+        is_released: Whether it said that they are free again.
+    """
+
+    target_mhz: float | None
+    is_locked: bool | None
+    is_released: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureManifest:
+    """A manifest; None where it does not tell.
+
+    Attributes:
+        status: `complete`; others are not of a set.
+        started, ended: With time zone.
+        program: Version of trex-tui.
+        trtexec_version, trtexec_build: As its help told: `10.4.0` and `26`, or None.
+        clocks: None if nobody asked for locked ones.
+        before, after: The machine around the runs.
+        is_remote: Whether another machine did it, over ssh.
+        is_without_graph: Whether a run failed with CUDA graph and was repeated without.
+        command: Of the run that measured, program first; empty if it does not tell.
+        remarks: What it says about the numbers, in sentences.
+        changed: Files of the set that are not what the capture left: by size, the smaller ones also by their digest.
+        diagnostics: What could not be used.
+    """
+
+    status: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    program: str | None = None
+    trtexec_version: str | None = None
+    trtexec_build: str | None = None
+    clocks: ClockLock | None = None
+    before: HostState | None = None
+    after: HostState | None = None
+    is_remote: bool = False
+    is_without_graph: bool = False
+    command: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def read_capture_manifest(path: Path, files: Iterable[Path] = ()) -> CaptureManifest:
+    """Read one, and see whether files of its set are still what it lists.
+
+    Args:
+        path: The manifest.
+        files: Of the set; those that it does not list are not judged.
+
+    Raises:
+        ArtifactError: It cannot be read, or is no object.
+    """
+    root = load_json(path)
+    if not isinstance(root, dict):
+        raise ArtifactError(path, "is no manifest of a capture: it holds no object")
+    notes = []
+    if root.get("schema") != SCHEMA:
+        message = f"is of another version of trex-tui ({cut(str(root.get('schema')), 60)}); what is known of it is used"
+        notes.append(Diagnostic(Severity.INFO, path, "schema", message))
+    for keys, kind, name in ((_SECTIONS, dict, "object"), (_LISTS, list, "list")):
+        odd = [key for key in keys if not isinstance(root.get(key), (kind, type(None)))]
+        notes += [Diagnostic(Severity.WARNING, path, key, f"is no {name}; ignored") for key in odd]
+    manifest = _understood(root, notes)
+    return replace(manifest, changed=tuple(_changed(root, path, files)), diagnostics=tuple(notes))
+
+
+def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureManifest:
+    host, trtexec = table_in(root, "host"), table_in(root, "trtexec")
+    remarks = root.get("remarks")
+    runs = root.get("runs")
+    runs = [one for one in runs if isinstance(one, Mapping)] if isinstance(runs, list) else []
+    build, version = trtexec.get("build"), text_in(trtexec, "version") or ""
+    return CaptureManifest(
+        status=text_in(root, "status"),
+        started=_moment(root.get("started")),
+        ended=_moment(root.get("ended")),
+        program=text_in(root, "trex_tui"),
+        trtexec_version=version if _VERSION.fullmatch(version) else None,
+        trtexec_build=str(build) if type(build) is int else text_in(trtexec, "build"),
+        clocks=_clocks(root.get("clocks")),
+        before=read_host_state(host.get("before")),
+        after=read_host_state(host.get("after")),
+        is_remote=isinstance(root.get("remote"), dict),
+        is_without_graph=_is_without_graph(runs),
+        command=_command(runs),
+        remarks=tuple(cut(one, _LONGEST_REMARK) for one in remarks[:_MOST_REMARKS] if isinstance(one, str))
+        if isinstance(remarks, list)
+        else (),
+        diagnostics=tuple(notes),
+    )
+
+
+def _moment(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
+    """A time stamp; one without a zone is taken as UTC."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{value[:-1]}+00:00" if value.endswith("Z") else value)
+        return moment.astimezone(timezone.utc) if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _clocks(root: Any) -> ClockLock | None:  # noqa: ANN401 - any JSON value
+    if not isinstance(root, Mapping):
+        return None
+    return ClockLock(
+        finite_number(root.get("target_mhz")), flag_in(root, "locked"), flag_in(root, "released")
+    )
+
+
+def _is_without_graph(runs: Sequence[Mapping[str, Any]]) -> bool:
+    return any(one.get("failure") == "cuda_graph" for one in runs) and any(map(_has_measured, runs))
+
+
+def _command(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Of the first run that measured: those that follow repeat it."""
+    words = next((one.get("command") for one in runs if _has_measured(one)), None)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return ()
+    return tuple(words)
+
+
+def _has_measured(run: Mapping[str, Any]) -> bool:
+    return run.get("role") == "profile" and run.get("passed") is True
+
+
+def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:
+    """Names of files that have another size or digest than the manifest says."""
+    listed = table_in(root, "files")
+    found = []
+    for file in files:
+        name = os.path.relpath(file, path.parent)
+        entry = listed.get(name)
+        if file != path and isinstance(entry, Mapping) and not _is_same(file, entry):
+            found.append(name)
+    return found
+
+
+def _is_same(file: Path, entry: Mapping[str, Any]) -> bool:
+    """Whether a file is as it was, as far as can be told."""
+    size, digest = entry.get("bytes"), entry.get("sha256")
+    try:
+        actual = file.stat().st_size
+        if type(size) is int and size != actual:
+            return False
+        if not isinstance(digest, str) or actual > LARGEST_DIGESTED:
+            return True
+        import hashlib  # only where there is a manifest
+
+        return hashlib.sha256(file.read_bytes()).hexdigest() == digest.lower()
+    except OSError:
+        return True  # who reads it will say so

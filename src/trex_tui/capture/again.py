@@ -1,0 +1,201 @@
+"""Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
+
+The options are those of the run that the set has, so that the two can be compared. They come out of files, which are data:
+numbers and shapes are taken, paths are not; libraries and files that the earlier run loaded are only told of.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.log_options import read_log_head
+from trex_tui.artifacts.naming import display_name, stem_of
+from trex_tui.artifacts.sniff import sniff
+from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.flags import parse_version
+from trex_tui.capture.options import CaptureOptions, checked_name
+from trex_tui.capture.quoting import command_line
+from trex_tui.errors import TrexError
+
+_AGAIN = re.compile(r"\.again-\d+$")
+_ENDINGS = (".engine", ".plan", ".trt")
+_SHAPES = re.compile(r"[^\s=,]+:\d+(?:x\d+)*(?:,[^\s=,]+:\d+(?:x\d+)*)*")
+_PERCENTILES = re.compile(r"\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*")
+_NUMBERS = {
+    "--useProfile": "profile_index",
+    "--useDLACore": "dla",
+    "--device": "device",
+    "--warmUp": "warmup_ms",
+    "--duration": "duration_s",
+    "--iterations": "iterations",
+    "--avgRuns": "avg_runs",
+    "--infStreams": "inf_streams",
+    "--streams": "inf_streams",
+}
+_FILES = ("--plugins", "--staticPlugins", "--dynamicPlugins", "--loadInputs")
+_MEASURES_BY_DEFAULT = (11,)
+"""From this version on CUDA graph and no transfers are defaults."""
+_OPTIONS = (
+    ("--shapes", "shapes"),
+    ("--profile-index", "profile_index"),
+    ("--dla", "dla"),
+    ("--device", "device"),
+    ("--warmup", "warmup_ms"),
+    ("--duration", "duration_s"),
+    ("--iterations", "iterations"),
+    ("--avg-runs", "avg_runs"),
+    ("--percentile", "percentile"),
+    ("--inf-streams", "inf_streams"),
+)
+"""Of `trex-tui capture`, with the fields that they set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A capture of an engine that was captured before.
+
+    Attributes:
+        options: Of the run; `engine` is the file, or a word for it where there is none.
+        outdir, name: Where the new set is to lie, and its name.
+        notes: What is not as it was, in sentences.
+        problem: Why it cannot be done here; empty if it can.
+    """
+
+    options: CaptureOptions
+    outdir: Path
+    name: str
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+
+    def command(self) -> str:
+        """The same as a command line, to paste."""
+        options = self.options
+        given = [
+            f"{flag}={value}" for flag, field in _OPTIONS if (value := getattr(options, field)) is not None
+        ]
+        words = ["trex-tui", "capture", "--engine", options.engine or "ENGINE", *given]
+        words += ["--allow-gpu-fallback"] if options.allow_gpu_fallback else []
+        words += ["--no-cuda-graph"] if options.cuda_graph is False else []
+        words += ["--data-transfers"] if options.data_transfers else []
+        return command_line([*words, "--outdir", str(self.outdir), "--name", self.name])
+
+    def impossible(self, problem: str) -> Again:
+        """The same where it cannot be done."""
+        return replace(self, problem=self.problem or problem)
+
+    def with_length(self, duration_s: int | None, iterations: int | None) -> Again:
+        """The same, measured for another time; None is trtexec's default."""
+        return replace(self, options=replace(self.options, duration_s=duration_s, iterations=iterations))
+
+
+def measured_again(source: ArtifactSet, command: Sequence[str] = (), version: str | None = None) -> Again:
+    """How the engine of a set would be measured once more.
+
+    Args:
+        source: The set.
+        command: Of the run that measured it, as the manifest has it; without one the log is asked.
+        version: The TensorRT of that run.
+    """
+    words = list(command) or _of_log(source)
+    options, notes = _options_of(words, version)
+    stem = _AGAIN.sub("", _stem(source))
+    directory = source.directory
+    engine = _engine_file(source, stem)
+    outdir = directory if os.access(directory, os.W_OK) else Path("results", stem)
+    options = replace(options, engine=None if engine is None else str(engine))
+    name, problem = f"{stem}.again-2", ""
+    try:
+        name = _free_name(outdir, stem, options)
+    except TrexError as error:  # the directory cannot be listed
+        problem = str(error)
+    if engine is None:
+        places = f"{stem}{'|'.join(_ENDINGS)}"
+        problem = f"there is no engine file in this set or beside it ({places} in {directory})"
+    return Again(options, outdir, name, notes, problem)
+
+
+def _of_log(source: ArtifactSet) -> list[str]:
+    path = source.files.get(ArtifactKind.PROFILE_LOG)
+    words = list(read_log_head(path).arguments) if path is not None else []
+    # The banner does not quote: where an argument had a space, none can be told from the next.
+    return words if all(word.startswith("-") for word in words[1:]) else []
+
+
+def _options_of(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
+    given: dict[str, str] = {}
+    for word in words[1:]:
+        flag, _, value = word.partition("=")
+        given.setdefault(flag, value)
+    fields: dict[str, int] = {
+        field: int(given[flag])
+        for flag, field in _NUMBERS.items()
+        if re.fullmatch(r"[0-9]{1,9}", given.get(flag, ""))
+    }
+    shapes, percentile = given.get("--shapes", ""), given.get("--percentile", "")
+    options = CaptureOptions(
+        shapes=shapes if _SHAPES.fullmatch(shapes) else None,
+        percentile=percentile if _PERCENTILES.fullmatch(percentile) else None,
+        allow_gpu_fallback="--allowGPUFallback" in given,
+        **fields,  # type: ignore[arg-type]
+    )
+    if given and version is not None:
+        options = _with_defaults(options, given, version)
+    return options, tuple(_left_out(given, options))
+
+
+def _with_defaults(options: CaptureOptions, given: Mapping[str, str], version: str) -> CaptureOptions:
+    """CUDA graph and transfers, which are on or off by default."""
+    if parse_version(version) >= _MEASURES_BY_DEFAULT:
+        graph = False if "--noCudaGraph" in given else None
+        return replace(options, cuda_graph=graph, data_transfers="--includeDataTransfers" in given)
+    graph = None if "--useCudaGraph" in given else False
+    return replace(options, cuda_graph=graph, data_transfers="--noDataTransfers" not in given)
+
+
+def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterable[str]:
+    for flag in _FILES:
+        if flag in given:
+            yield f"the earlier run had {flag}={given[flag]}: files named in files are not loaded from here"
+    if given.get("--shapes") and options.shapes is None:
+        yield f"the earlier run had --shapes={given['--shapes']}, which is not understood"
+
+
+def _stem(source: ArtifactSet) -> str:
+    """What its files are called, without the `.onnx` in the middle; the directory where they have no name of their own."""
+    first = next(iter(source.files.values()), None)
+    name = display_name(stem_of(first)) if first is not None else ""
+    name = name or source.directory.absolute().name
+    try:
+        return checked_name(name)
+    except TrexError:
+        return "engine"
+
+
+def _engine_file(source: ArtifactSet, stem: str) -> Path | None:
+    """The plan of the set, or one beside it that is called so."""
+    plan = source.files.get(ArtifactKind.PLAN)
+    if plan is not None:
+        return plan
+    try:
+        beside = sorted(source.directory.iterdir())
+    except OSError:
+        return None
+    for path in beside:
+        is_called_so = path.suffix.lower() in _ENDINGS and display_name(stem_of(path)) == stem
+        if is_called_so and sniff(path).kind is ArtifactKind.PLAN:
+            return path
+    return None
+
+
+def _free_name(outdir: Path, stem: str, options: CaptureOptions) -> str:
+    """The first of `<stem>.again-2`, `-3`, … that no set in the directory has."""
+    number = 2
+    while Workspace(outdir, f"{stem}.again-{number}", Path(options.engine or "")).existing():
+        number += 1
+    return f"{stem}.again-{number}"

@@ -1,0 +1,155 @@
+"""Measuring an engine again from inside the explorer: asked before, watched, stopped, and its set offered."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fake_trtexec import calls
+from fake_trtexec.kit import Bench, fifo, is_running, wait_for
+from trex_tui.artifacts import find
+from trex_tui.capture.abilities import Trtexec
+from trex_tui.screens.capture_run import CaptureRunScreen
+from trex_tui.screens.comparing import ComparingPane
+from trex_tui.widgets.facts import FittedLines
+from trex_tui.widgets.wrapped_lines import WrappedLines
+from tui import Session, running
+
+HOSTILE = "n[red] '$(touch x)"
+"""A name that is nothing but a name."""
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, programs: Callable[[str], Trtexec]) -> Path:
+    """A complete set, captured once for all tests."""
+    bench = Bench(tmp_path_factory.mktemp("captured"), programs)
+    assert bench.capture("10.4.0", iterations=20).passed
+    return bench.outdir
+
+
+@pytest.fixture
+def place(
+    original: Path, tmp_path: Path, programs: Callable[[str], Trtexec], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A copy of the set, and a trtexec that is found."""
+    for variable in ("FAKE_TRTEXEC_FAIL", "FAKE_TRTEXEC_FIFO"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TRTEXEC", str(programs("10.4.0").path))
+    monkeypatch.setenv("FAKE_TRTEXEC_CALLS", str(tmp_path / "calls"))
+    return Path(shutil.copytree(original, tmp_path / "net"))
+
+
+def on_top(session: Session) -> str:
+    return type(session.app.screen).__name__
+
+
+def told(session: Session) -> str:
+    """The text of the window, not wrapped."""
+    return "\n".join(line.plain for line in session.app.screen.query_one(WrappedLines).wrapped(4000))
+
+
+async def ask_and_run(session: Session) -> None:
+    await session.press("P")
+    await session.until(lambda: "Enter runs it" in session.text, "the commands")
+    await session.press("enter")
+    await session.until(lambda: on_top(session) != "CaptureScreen", "the run")
+
+
+async def test_a_new_set_beside_the_old_one_is_compared(place, tmp_path):
+    before = {path.name: path.read_bytes() for path in place.iterdir()}
+    async with running(place / "net.graph.json", (100, 40)) as session:
+        await session.press("P")
+        await session.until(lambda: "Enter runs it" in session.text, "the commands")
+        assert "--iterations=20" in told(session), "as it was measured before"
+        assert "net.again-2" in told(session)
+        await session.press("5")
+        await session.until(lambda: "--duration=5" in told(session))
+        assert calls(tmp_path / "calls") == [], "nothing runs unasked"
+        await session.press("enter")
+        await session.until(lambda: on_top(session) == "ChooseScreen", "what to do with the new set")
+        assert "Captured net.again-2" in session.text
+        (words,) = calls(tmp_path / "calls")
+        assert {"--duration=5", "--iterations=20", f"--loadEngine={place / 'net.engine'}"} <= set(words)
+        assert {name: (place / name).read_bytes() for name in before} == before
+        assert [one.name for one in find(place)] == ["net", "net.again-2"]
+        await session.press("enter")
+        pane = session.screen.query_one(ComparingPane)
+        await session.until(lambda: pane.comparison is not None, "the comparison")
+        assert session.screen.pane is pane
+        assert [one.name for one in pane.engines] == ["net", "net.again-2"]
+
+        await session.press("c")
+        await session.until(lambda: on_top(session) == "ChooseScreen")
+        await session.until(lambda: "net.again-2  median" in session.text, "Compare offers it from now on")
+        await session.press("escape")
+        await session.until(lambda: on_top(session) == "EngineScreen")
+        await session.press("P")
+        await session.until(lambda: "Enter runs it" in session.text, "the commands")
+        assert "net.again-3" in told(session)
+        await session.press("escape")
+        await session.until(lambda: on_top(session) == "EngineScreen")
+
+
+async def test_ctrl_c_stops_trtexec_and_not_the_explorer(place, tmp_path, monkeypatch):
+    pipe = fifo(tmp_path / "pipe")
+    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "hang")
+    monkeypatch.setenv("FAKE_TRTEXEC_FIFO", str(pipe))
+    for path in place.iterdir():
+        path.rename(place / path.name.replace("net.", f"{HOSTILE}."))
+    async with running(place / f"{HOSTILE}.graph.json") as session:
+        exits: list[object] = []
+        session.app.exit = lambda *_, **__: exits.append(1)  # type: ignore[method-assign]
+        hanging = asyncio.get_running_loop().run_in_executor(None, wait_for, pipe)
+        await ask_and_run(session)
+        await session.until(hanging.done, "a run that hangs")
+        await session.until(lambda: "[1/1] profile" in session.text and "Last lines" in session.text)
+        assert f"Measuring {HOSTILE}.again-2" in session.text
+        await session.press("ctrl+c")
+        await session.until(lambda: "Interrupted." in session.text, "the end")
+        assert not is_running(hanging.result())
+        assert isinstance(session.app.screen, CaptureRunScreen)
+        assert (place / f"{HOSTILE}.again-2.failed" / f"{HOSTILE}.again-2.engine.profile.log").stat().st_size
+        assert [one.name for one in find(place)] == [HOSTILE]
+        await session.press("escape")
+        await session.until(lambda: on_top(session) == "EngineScreen")
+        assert not exits
+        await session.press("ctrl+c")
+        assert exits, "nothing runs any more: Ctrl-C quits"
+
+
+async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
+    monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "no_gpu")
+    with (place / "net.profile.json").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    async with running(place / "net.graph.json", (120, 40), tab="overview") as session:
+        columns = [
+            "\n".join(line.plain for line in one.wrapped(4000)) for one in session.overview.query(FittedLines)
+        ]
+        assert "Changed since the capture: net.profile.json." in columns[0]
+        assert "trtexec 10.4.0" in columns[1], "what the manifest tells"
+        await ask_and_run(session)
+        await session.until(lambda: "How it ended" in session.text, "the verdict")
+        assert "The profile run failed: trtexec finds no usable GPU" in told(session)
+        assert "net.again-2.failed" in told(session)
+        assert "Cannot find any available devices (GPUs)!" in told(session)
+        await session.press("escape")
+        await session.until(lambda: on_top(session) == "EngineScreen")
+
+        monkeypatch.setenv("TRTEXEC", str(place / "none"))
+        await session.press("P")
+        await session.until(lambda: "Not measured again here" in session.text)
+        assert "$TRTEXEC: there is no" in told(session)
+        assert "trex-tui capture --engine" in told(session)
+        await session.press("enter")
+        assert on_top(session) == "CaptureScreen", "there is nothing to run"
+        await session.press("escape")
+        await session.until(lambda: on_top(session) == "EngineScreen")
+
+        (place / "net.engine").unlink()
+        await session.press("R", "P")
+        await session.until(lambda: "there is no engine file in this set" in told(session))
+        assert "--engine ENGINE" in told(session)
