@@ -224,14 +224,18 @@ def _in_structure(data: bytes, rng: random.Random) -> bytes:
         root = json.loads(data, strict=False)
     except (ValueError, RecursionError):
         return _edited(data, rng, b"")
-    holder = [copy.deepcopy(root)]
+    holder = [root]
     for _ in range(rng.choice((1, 1, 2, 4, 8))):
         places = list(_places(holder))
         if not places:
             break
         container, key = rng.choice(places)
         _hurt(container, key, rng, places)
-    text = json.dumps(holder[0] if holder else None, indent=rng.choice((None, 1)), ensure_ascii=rng.random() < 0.5)
+    indent, is_ascii = rng.choice((None, 1)), rng.random() < 0.5
+    try:
+        text = json.dumps(holder[0] if holder else None, indent=indent, ensure_ascii=is_ascii)
+    except RecursionError:  # nested by an earlier damage
+        return _edited(data, rng, b"")
     text = re.sub(f'"{RAW}(\\d+){RAW}"', lambda match: RAW_TOKENS[int(match[1])], text)
     text = re.sub(f'"\\\\ue000(\\d+)\\\\ue000"', lambda match: RAW_TOKENS[int(match[1])], text)
     return text.encode("utf-8", errors="surrogatepass")
@@ -263,7 +267,7 @@ def _hurt(container: Any, key: Any, rng: random.Random, places: list[tuple[Any, 
         donor, place = rng.choice(places)
         try:
             container[key] = copy.deepcopy(donor[place])
-        except (KeyError, IndexError):
+        except (KeyError, IndexError, RecursionError):
             container[key] = None
     elif what == 8 and isinstance(container, dict):
         container[rng.choice(HOSTILE_TEXTS)] = container.pop(key)

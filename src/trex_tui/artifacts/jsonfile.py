@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.opening import open_bytes, read_fully
 from trex_tui.errors import ArtifactError
 
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+MOST_BYTES = 2 << 30
+"""Of a file that is read whole: seven million timing rows, or an engine of a million layers. More has no purpose here."""
 _LARGEST_NUMBER = 1e15
 """Nothing that trtexec measures or counts is larger; up to here sums stay finite and exact enough."""
 
@@ -53,10 +57,15 @@ def read_text(path: Path) -> str:
     """Return the text of a file, decoded as `decode_text` does.
 
     Raises:
-        ArtifactError: The file cannot be read.
+        ArtifactError: The file cannot be read, or is larger than `MOST_BYTES`.
     """
     try:
-        data = path.read_bytes()
+        with open_bytes(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MOST_BYTES:
+                message = f"is too large: {size / 2**30:.1f} GiB; at most {MOST_BYTES >> 30} GiB are read"
+                raise ArtifactError(path, message)
+            data = read_fully(file, size)
     except OSError as error:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:

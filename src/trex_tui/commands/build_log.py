@@ -96,6 +96,7 @@ def run_metadata(options: argparse.Namespace) -> int:
     from trex_tui.artifacts.buildlog.as_records import metadata_document
     from trex_tui.commands.output import complain
     from trex_tui.errors import ArtifactError, TrexError
+    from trex_tui.services.places import write_new
 
     path = Path(options.log)
     trace = read_build_log(path)
@@ -110,8 +111,7 @@ def run_metadata(options: argparse.Namespace) -> int:
         return 0
     target = Path(options.output)
     try:
-        with target.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        write_new(target, text)
     except FileExistsError:
         raise TrexError(f"{target} is there already; name another file, or remove it first") from None
     except OSError as error:
