@@ -17,6 +17,9 @@ from typing import Any
 from trex_tui.artifacts.opening import open_bytes, read_fully
 from trex_tui.errors import ArtifactError
 
+_CONTAINERS = frozenset((dict, list))
+_MOST_LEVELS = 16
+_TOO_DEEP = "(nested too deeply)"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 MOST_BYTES = 2 << 30
 """Of a file that is read whole: seven million timing rows, or an engine of a million layers. More has no purpose here."""
@@ -41,6 +44,23 @@ def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
     if type(value) is not float and type(value) is not int:
         return None
     return float(value) if -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER else None
+
+
+def without_depths(values: dict[str, Any]) -> dict[str, Any]:
+    """The same values, but for those nested deeper than anything TensorRT writes: what prints or compares them recurses."""
+    for value in values.values():
+        if type(value) in _CONTAINERS and _is_deep(value, _MOST_LEVELS):
+            return {key: _TOO_DEEP if _is_deep(one, _MOST_LEVELS) else one for key, one in values.items()}
+    return values
+
+
+def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
+    if type(value) not in _CONTAINERS:
+        return False
+    if not levels:
+        return True
+    inside = value.values() if type(value) is dict else value
+    return any([type(one) in _CONTAINERS and _is_deep(one, levels - 1) for one in inside])
 
 
 def decode_text(data: bytes) -> str:

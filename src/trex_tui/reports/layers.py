@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.reports.csv_text import csv_text
 from trex_tui.reports.markdown import escaped
 from trex_tui.text import (
     MISSING,
@@ -77,20 +76,8 @@ def layers_document(engine: Engine, layers: Sequence[Layer], columns: Sequence[C
 
 def layers_csv(engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
     """Comma-separated values with a header line; missing cells are empty, several ONNX nodes are joined by `;`."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
-    for layer in layers:
-        values = (column.value(engine, layer) for column in columns)
-        # CSV is read by programs that know no surrogates, nor how to quote a NUL.
-        writer.writerow([printable(value) if isinstance(value, str) else _plain(value) for value in values])
-    return text.getvalue()
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any cell
-    if _is_missing(value):
-        return ""
-    return ";".join(map(printable, value)) if isinstance(value, tuple) else value
+    rows = ([column.value(engine, layer) for column in columns] for layer in layers)
+    return csv_text([column.name for column in columns], rows)
 
 
 def layers_markdown(engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterator
 from typing import Any
 
 from trex_tui.analysis.compare.model import Block, Comparison, Difference, Match, Row, Verdict
 from trex_tui.analysis.latency import end_to_end
+from trex_tui.reports.csv_text import csv_text
 from trex_tui.reports.diff.choice import Shown, layers_of
 from trex_tui.reports.diff.gates import GateResult
 from trex_tui.reports.plain import plain
-from trex_tui.text import printable
 
 SCHEMA = "trex-tui/diff/1"
 _MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
@@ -126,23 +125,15 @@ def diff_csv(shown: Shown) -> str:
     """A line per block, in the order of the baseline's execution, with a column of names and one of times per engine."""
     comparison = shown.comparison
     places = range(len(comparison.engines))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     heads = [f"{name}_{place}" for name in ("layers", "latency_ms", "delta_ms") for place in places]
-    writer.writerow(["block", "kind", "module", "evidence", "confidence", *heads, "changed", "label"])
-    for block in sorted(shown.blocks, key=lambda block: block.index):
-        names = ["; ".join(layer.name for layer in layers_of(comparison, block, place)) for place in places]
-        writer.writerow(
-            [
-                block.index,
-                block.kind,
-                printable("/".join(block.module)),
-                block.match.value,
-                f"{block.confidence:.2f}",
-                *map(printable, names),
-                *("" if value is None else value for value in (*block.latency_ms, *block.deltas_ms)),
-                ";".join(kind.value for kind in block.changed),
-                printable(block.label),
-            ]
-        )
-    return text.getvalue()
+    headings = ["block", "kind", "module", "evidence", "confidence", *heads, "changed", "label"]
+    ordered = sorted(shown.blocks, key=lambda block: block.index)
+    return csv_text(headings, (_csv_row(comparison, block) for block in ordered))
+
+
+def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
+    yield from (block.index, block.kind, "/".join(block.module), block.match.value, f"{block.confidence:.2f}")
+    for place in range(len(comparison.engines)):
+        yield "; ".join(layer.name for layer in layers_of(comparison, block, place))
+    yield from (*block.latency_ms, *block.deltas_ms)
+    yield from (";".join(kind.value for kind in block.changed), block.label)

@@ -1,0 +1,40 @@
+"""Comma-separated values, the one way in which every command writes them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from trex_tui.text import printable
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A header line and a line per row. Unknown values are empty, several in a cell are joined by `;`.
+
+    Names are data to programs as well: a text that a spreadsheet would take for a formula has `'` before it, which
+    spreadsheets do not show, and what CSV readers stumble over (surrogates, NUL) is written as its escape. Numbers are as
+    they are, with all their digits.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_cell(heading) for heading in headings])
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, tuple):
+        value = ";".join(map(str, value))
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    # LibreOffice and Excel skip blanks before they look for a formula.
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
