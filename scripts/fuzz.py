@@ -183,7 +183,9 @@ class Worker:
 
 def main() -> None:
     """Run the cases and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     artifacts = Path(os.environ.get("TREX_TUI_ARTIFACTS") or ROOT.parent / "shared" / "artifacts")
     parser.add_argument("paths", nargs="*", type=Path, default=[artifacts, ROOT / "sample_artifacts"])
     parser.add_argument("--cases", type=int, default=10_000)
@@ -207,9 +209,14 @@ def main() -> None:
                 keep(options.keep, files, f"{number} {place}", f"{' '.join(command)}\n{report}")
                 print(f"{number}: {place}", flush=True)
         if number % 500 == 499:
-            print(f"-- {number + 1 - options.first} cases, slowest {slowest}, most memory {largest >> 10} MiB", flush=True)
+            print(
+                f"-- {number + 1 - options.first} cases, slowest {slowest}, most memory {largest >> 10} MiB",
+                flush=True,
+            )
     worker.end()
-    print(f"{options.cases} cases, {sum(found.values())} broken at {len(found)} places, slowest {slowest[0]:.1f} s")
+    print(
+        f"{options.cases} cases, {sum(found.values())} broken at {len(found)} places, slowest {slowest[0]:.1f} s"
+    )
     for place, count in found.most_common():
         print(f"{count:6}  {place}")
     sys.exit(bool(found))

@@ -45,7 +45,16 @@ def _tensor(start: str, field: str, *shape: int) -> dict[str, Any]:
 
 
 def _layers() -> list[dict[str, Any]]:
-    kinds = ("CaskConvolution", "Reformat", "kgen", "gemm", "PluginV2", "CudaSoftMax", "NoOp", attack("=t", "type"))
+    kinds = (
+        "CaskConvolution",
+        "Reformat",
+        "kgen",
+        "gemm",
+        "PluginV2",
+        "CudaSoftMax",
+        "NoOp",
+        attack("=t", "type"),
+    )
     return [
         {
             "Name": attack(start, "name"),
@@ -95,12 +104,16 @@ def write_hostile_set(folder: Path, factor: float = 1.0) -> Path:
     place.mkdir(parents=True)
     layers = _layers()
     names = [layer["Name"] for layer in layers]
-    write_json(place / f"{STEM}.graph.json", {"Layers": layers, "Bindings": [attack("=b", "t0"), attack("=b", "t8")]})
+    write_json(
+        place / f"{STEM}.graph.json", {"Layers": layers, "Bindings": [attack("=b", "t0"), attack("=b", "t8")]}
+    )
     rows = [
         {"name": name, "timeMs": 10.0, "averageMs": factor * (0.1 + at), "medianMs": 0.1, "percentage": 1.0}
         for at, name in enumerate(names)
     ]
-    write_json(place / f"{STEM}.profile.json", [{"count": 100}, *rows, {**rows[0], "name": attack("=r", "stranger")}])
+    write_json(
+        place / f"{STEM}.profile.json", [{"count": 100}, *rows, {**rows[0], "name": attack("=r", "stranger")}]
+    )
     write_json(place / f"{STEM}.timing.json", [timing_row(300.0 + at, 0.2) for at in range(30)])
     options = {attack("=k", "option"): attack("=v", "option"), "Precision": attack("=p", "precision")}
     device = {"Selected Device": attack("=g", "device"), "Compute Capability": attack("8.6", "capability")}
@@ -187,7 +200,9 @@ def judge_csv(text: str) -> None:
     rows = list(csv.reader(io.StringIO(text)))
     assert len(rows) > len(STARTS)
     assert {len(row) for row in rows} == {len(rows[0])}
-    formulas = [cell for row in rows for cell in row if cell[:1] in "=+-@\t\r" and cell and not _is_number(cell)]
+    formulas = [
+        cell for row in rows for cell in row if cell[:1] in "=+-@\t\r" and cell and not _is_number(cell)
+    ]
     assert formulas == []
 
 
@@ -231,7 +246,18 @@ class _Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert tag in self.known, tag
         for name, value in attrs:
-            assert name in ("class", "charset", "lang", "http-equiv", "name", "content", "scope", "colspan", "title", "open"), name
+            assert name in (
+                "class",
+                "charset",
+                "lang",
+                "http-equiv",
+                "name",
+                "content",
+                "scope",
+                "colspan",
+                "title",
+                "open",
+            ), name
             assert "evil" not in (value or "")
 
     def handle_comment(self, data: str) -> None:

@@ -39,7 +39,10 @@ def test_names_are_data(
 
 
 def test_commands_are_shown_as_they_would_be_typed(
-    tmp_path: Path, programs: Callable[[str], Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    programs: Callable[[str], Any],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name = f"{FOLDER}'\"\n$(touch pwned).onnx"
@@ -74,7 +77,7 @@ NAMES = [
     "nul",
     "com1",
     "LPT9.graph",
-    "a b|c<d>e:f*g?h\"i\\j",
+    'a b|c<d>e:f*g?h"i\\j',
     STEM,
     "name.",
     "~root",
@@ -87,7 +90,7 @@ def test_a_file_is_called_what_every_system_takes(name: str, tmp_path: Path) -> 
     stem = file_stem(name)
     assert stem
     assert stem[0] not in ".-~"
-    assert not set(stem) & set('/\\:*?"<>|$`\'\0\n\r\t ')
+    assert not set(stem) & set("/\\:*?\"<>|$`'\0\n\r\t ")
     assert stem.partition(".")[0].upper() not in {"CON", "PRN", "AUX", "NUL", "COM1", "LPT9"}
     path = target_of(f"{tmp_path}/", f"{stem}.{ExportFormat.MARKDOWN.value}")
     assert path.parent == tmp_path

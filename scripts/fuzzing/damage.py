@@ -196,11 +196,15 @@ def _again(data: bytes, rng: random.Random, other: bytes) -> bytes:
 
 def _packed(data: bytes, rng: random.Random, other: bytes) -> bytes:
     packed = gzip.compress(data, 1)
-    return rng.choice((packed, packed[: rng.randrange(1, len(packed))], packed + other[:100], packed + packed))
+    return rng.choice(
+        (packed, packed[: rng.randrange(1, len(packed))], packed + other[:100], packed + packed)
+    )
 
 
 def _replaced(_: bytes, rng: random.Random, other: bytes) -> bytes:
-    return rng.choice((other, b"", b" ", b"null", b"[]", b"{}", b"[null]", b"[[]]", b'"x"', b"1", b"[{}]", b"\0" * 100))
+    return rng.choice(
+        (other, b"", b" ", b"null", b"[]", b"{}", b"[null]", b"[[]]", b'"x"', b"1", b"[{}]", b"\0" * 100)
+    )
 
 
 _WHOLE: tuple[Callable[[bytes, random.Random, bytes], bytes], ...] = (
@@ -293,7 +297,20 @@ def _odd_value(rng: random.Random) -> Any:  # noqa: ANN401 - JSON
 # --- logs -----------------------------------------------------------------------------------------------------------
 
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
-_ODD_NUMBERS = (b"", b"-1", b"nan", b"inf", b"1e999", b"9" * 30, b"9" * 5000, b"0", b"0x0", "²".encode(), "٣".encode(), b"1.2.3")
+_ODD_NUMBERS = (
+    b"",
+    b"-1",
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"9" * 30,
+    b"9" * 5000,
+    b"0",
+    b"0x0",
+    "²".encode(),
+    "٣".encode(),
+    b"1.2.3",
+)
 
 
 def _in_lines(data: bytes, rng: random.Random) -> bytes:

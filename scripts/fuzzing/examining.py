@@ -33,7 +33,16 @@ from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.registry import registry
 from trex_tui.lint.run import run as run_lint
-from trex_tui.reports import build_log, build_nodes, build_screen, findings, layer_text, layers, memory, overview
+from trex_tui.reports import (
+    build_log,
+    build_nodes,
+    build_screen,
+    findings,
+    layer_text,
+    layers,
+    memory,
+    overview,
+)
 from trex_tui.reports.lint.report import EngineReport, LintReport
 from trex_tui.reports.summary import print_summary, summary_document
 from trex_tui.services.export import ExportFormat, comparison_as, file_stem, layers_as
@@ -211,9 +220,13 @@ def _self_diff(engine: Engine) -> None:
     from trex_tui.reports.diff.choice import Shown
 
     comparison = compare([engine, engine], baseline=0, align="auto", per_batch=False)
-    differing = [block for block in comparison.blocks if block.changes or block.is_one_sided or block.delta_ms]
+    differing = [
+        block for block in comparison.blocks if block.changes or block.is_one_sided or block.delta_ms
+    ]
     if differing:
-        raise BrokenContractError(f"an engine differs from itself: {differing[0].changes or differing[0].layers}")
+        raise BrokenContractError(
+            f"an engine differs from itself: {differing[0].changes or differing[0].layers}"
+        )
     shown = Shown(comparison, comparison.by_delta())
     for form in ExportFormat:
         if form is ExportFormat.SVG:
@@ -292,14 +305,18 @@ def _refuse(text: str) -> None:
     raise BrokenContractError(f"{text} is not JSON")
 
 
-_MAY_ACT = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_MAY_ACT = re.compile(
+    "[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def check_text(text: str) -> None:
     """Nothing that a terminal acts on, and nothing that cannot be written."""
     if found := _MAY_ACT.search(text):
         around = text[max(0, found.start() - 60) : found.end() + 20]
-        raise BrokenContractError(f"U+{ord(found[0]):04X} ({unicodedata.category(found[0])}) gets out: {around!a}")
+        raise BrokenContractError(
+            f"U+{ord(found[0]):04X} ({unicodedata.category(found[0])}) gets out: {around!a}"
+        )
 
 
 def check_line(text: str) -> None:

@@ -134,7 +134,9 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
             if place < 0:
                 overlong += len(text)
                 if overlong > _ENDLESS_LINE:
-                    state.damage = f"has a line of more than {_ENDLESS_LINE >> 20} million characters, as no log does"
+                    state.damage = (
+                        f"has a line of more than {_ENDLESS_LINE >> 20} million characters, as no log does"
+                    )
                     return
                 continue
             text = text[place:]
