@@ -9,12 +9,12 @@ from textual.widgets import Input
 
 from hostile import FOLDER, check_plain, write_hostile_set
 from tour import screens
-from tui import DIGITS, Session, running
 from trex_tui.app import TrexApp
 from trex_tui.charts.catalogue import CHARTS
 from trex_tui.charts.figure import Subject, draw
 from trex_tui.engine import load_engine
 from trex_tui.screens.charts import PALETTE
+from tui import DIGITS, Session, running
 
 WIDE = (160, 40)
 
@@ -36,9 +36,7 @@ def check_screen(app: TrexApp, name: str) -> str:
 
 
 async def _look_at_all(session: Session) -> str:
-    seen = []
-    async for name in screens(session):
-        seen.append(check_screen(session.app, name))
+    seen = [check_screen(session.app, name) async for name in screens(session)]
     for name, keys in {
         "filter": ("slash", *"tactic:"),
         "notes": ("exclamation_mark",),

@@ -241,7 +241,7 @@ def _in_structure(data: bytes, rng: random.Random) -> bytes:
     except RecursionError:  # nested by an earlier damage
         return _edited(data, rng, b"")
     text = re.sub(f'"{RAW}(\\d+){RAW}"', lambda match: RAW_TOKENS[int(match[1])], text)
-    text = re.sub(f'"\\\\ue000(\\d+)\\\\ue000"', lambda match: RAW_TOKENS[int(match[1])], text)
+    text = re.sub(r'"\\ue000(\d+)\\ue000"', lambda match: RAW_TOKENS[int(match[1])], text)
     return text.encode("utf-8", errors="surrogatepass")
 
 
