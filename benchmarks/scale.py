@@ -53,8 +53,17 @@ class Step:
 
 
 def largest_mib() -> float:
-    """The most memory that this process has had. (Linux counts in KiB, macOS in bytes.)"""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    """The most memory that this program has had. What `getrusage` tells on Linux may be that of the process that started it.
+
+    Linux counts in KiB, macOS in bytes.
+    """
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1 << 20 if sys.platform == "darwin" else 1 << 10
+    )
 
 
 class Measuring:
@@ -93,19 +102,26 @@ def measure_engine(folder: Path) -> list[Step]:
     measure = Measuring()
     engine = measure("load", lambda: load_engine(folder))
     assert isinstance(engine, Engine)
-    measure("summary", lambda: summary_document([engine]))
     measure("products and roofs", lambda: derived(engine))
+    measure("summary", lambda: summary_document([engine]))
     measure("all columns", lambda: [column.values(engine) for column in ALL_COLUMNS])
     measure(
         "table rows",
-        lambda: [cell_text(column, column.value(engine, one)) for one in engine.layers for column in ALL_COLUMNS[:8]],
+        lambda: [
+            cell_text(column, column.value(engine, one))
+            for one in engine.layers
+            for column in ALL_COLUMNS[:8]
+        ],
     )
 
     def opened(group: Group) -> int:
         return sum(1 + opened(one) if isinstance(one, Group) else 1 for one in group.entries)
 
     for grouping in (Grouping.MODULE, Grouping.ONNX):
-        measure(f"tree by {grouping.name.lower()}", lambda grouping=grouping: opened(arrange(engine.layers, grouping)))
+        measure(
+            f"tree by {grouping.name.lower()}",
+            lambda grouping=grouping: opened(arrange(engine.layers, grouping)),
+        )
     measure("lanes", lambda: whole_lanes(engine, 8))
     measure("overview", lambda: analyse(engine))
     measure("memory", lambda: memory_figures(engine))
@@ -227,7 +243,9 @@ def grown(kind: str, folder: Path, quick: bool) -> Iterator[Table]:
     sizes = KINDS[kind].sizes[:-1] if quick else KINDS[kind].sizes
     found = [in_own_process(kind, size, folder / f"{kind}-{size}") for size in sizes]
     headings = [f"{size:,}".replace(",", " ") for size in sizes]
-    seconds = Table("step", *(f"{one} s" for one in headings), "exponent", "", *(f"{one} MiB" for one in headings))
+    seconds = Table(
+        "step", *(f"{one} s" for one in headings), "exponent", "", *(f"{one} MiB" for one in headings)
+    )
     seconds.title = KINDS[kind].title
     for steps in zip(*found, strict=True):
         slope = exponent(sizes, [step.seconds for step in steps])
@@ -244,7 +262,9 @@ _PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_
 def peak_of(command: list[str]) -> float:
     """The largest memory of a command, in MiB."""
     code = f"import subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); {_PEAK}"
-    done = subprocess.run([sys.executable, "-c", code, *command], check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command], check=True, stdout=subprocess.PIPE, text=True
+    )
     return int(done.stdout) / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
@@ -272,7 +292,9 @@ def measure_scale(console: Console, quick: bool = False, kinds: tuple[str, ...] 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--one", nargs=2, metavar=("KIND", "DIR"), help="measure this here, and print JSON")
     parser.add_argument("--quick", action="store_true", help="without the largest size of each")
     parser.add_argument("--only", action="append", choices=KINDS, help="may be repeated")

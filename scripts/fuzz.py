@@ -1,6 +1,7 @@
 """Damage real artifacts in every way, and look whether all readers and reports bear it.
 
-    python scripts/fuzz.py [--cases 10000] [--seed 1] [--first 0] [--seconds 20] [--memory-mib 1024] [--keep DIR] [PATH ...]
+    python scripts/fuzz.py [--cases 10000] [--seed 1] [--first 0] [--seconds 20] [--memory-mib 1024] [--keep DIR] [--quick]
+                           [PATH ...]
 
 Each case is a set of files that follows from the seed and its number alone. It is looked at in a process of its own kind,
 with a limit of time and of memory; a process that does not answer is ended, which is a finding too. What breaks is kept
@@ -87,7 +88,7 @@ def case(sets: list[Files], seed: int, number: int) -> tuple[Files, tuple[str, .
     return damaged(files, sets, rng), rng.choice(COMMANDS)
 
 
-def outcome(files: Files, command: tuple[str, ...], seconds: float) -> tuple[str, str]:
+def outcome(files: Files, command: tuple[str, ...], seconds: float, quick: bool) -> tuple[str, str]:
     """Where it broke (empty if nowhere), and all about it."""
     from fuzzing.examining import examine
 
@@ -96,7 +97,7 @@ def outcome(files: Files, command: tuple[str, ...], seconds: float) -> tuple[str
             (Path(directory) / name).write_bytes(data)
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
-            examine(Path(directory), command)
+            examine(Path(directory), command, thorough=not quick)
         except (Exception, TakesTooLongError) as error:  # noqa: BLE001 - that is what is looked for
             signal.setitimer(signal.ITIMER_REAL, 0)
             return _place(error), "".join(traceback.format_exception(error)).replace(directory, "DIR")
@@ -116,7 +117,9 @@ def _too_long(*_: object) -> None:
     raise TakesTooLongError
 
 
-def work(pipe: Connection, paths: list[Path], seed: int, seconds: float, memory_mib: int) -> None:
+def work(
+    pipe: Connection, paths: list[Path], seed: int, seconds: float, memory_mib: int, quick: bool
+) -> None:
     """A process that takes numbers of cases and gives what became of them."""
     import fuzzing.examining  # noqa: F401 - what it imports counts before the limit
 
@@ -131,7 +134,7 @@ def work(pipe: Connection, paths: list[Path], seed: int, seconds: float, memory_
             return
         started = time.perf_counter()
         files, command = case(sets, seed, number)
-        place, report = outcome(files, command, seconds)
+        place, report = outcome(files, command, seconds, quick)
         took = time.perf_counter() - started
         pipe.send((number, place, report, took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 
@@ -156,7 +159,7 @@ class Worker:
     def _start(self) -> None:
         options = self.options
         self._pipe, theirs = self._context.Pipe()
-        arguments = (theirs, options.paths, options.seed, options.seconds, options.memory_mib)
+        arguments = (theirs, options.paths, options.seed, options.seconds, options.memory_mib, options.quick)
         self._process = self._context.Process(target=work, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
@@ -194,6 +197,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20, help="the most that a case may take")
     parser.add_argument("--memory-mib", type=int, default=1024, help="the most that a case may take")
     parser.add_argument("--keep", type=Path, default=Path("fuzz-findings"))
+    parser.add_argument(
+        "--quick", action="store_true", help="readers, summary and lint only: ten times as many cases"
+    )
     options = parser.parse_args()
     sets = base_sets(options.paths)
     worker = Worker(options)

@@ -14,8 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helpers import REPOSITORY, write_sample_set
+from helpers import REPOSITORY, write_graph, write_sample_set
 from test_artifacts_properties import GRAPHS, METADATA, PROFILES, TIMINGS
+from trex_tui.engine import load_engine
+from trex_tui.filtering import FilterError, filter_layers
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
@@ -53,6 +55,15 @@ def test_any_damage_is_borne(tmp_path: Path, rng: Any) -> None:
     examine(tmp_path, rng.choice(COMMANDS))
     for path in tmp_path.iterdir():
         path.unlink()
+
+
+def test_a_pattern_is_not_searched_for_where_it_would_take_minutes(tmp_path: Path) -> None:
+    """Python's matcher needs the square of the length for `a.*b`, and cannot be interrupted."""
+    write_graph(tmp_path / "a.graph.json", [{"Name": "a" * 70_000}, {"Name": "a b"}])
+    engine = load_engine(tmp_path)
+    with pytest.raises(FilterError, match="takes too long"):
+        filter_layers(engine, 'name~"a.*b"')
+    assert [layer.index for layer in filter_layers(engine, 'name~"a b"')] == [1]
 
 
 def test_the_examination_sees_what_gets_out() -> None:
