@@ -6,6 +6,7 @@ Content says what a file is (`sniff`), its name says only to which engine it bel
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -270,8 +271,9 @@ def _assemble(folder: _Folder) -> Discovery:
             else:
                 folder.note(stem, *_unplaced(path, kind, engines))
     sets = []
+    elsewhere = _found_elsewhere(folder.path) if engines else []
     for stem, group in sorted(engines.items()):
-        _add_from_elsewhere(folder.path, stem, group, alone=len(engines) == 1)
+        _add_from_elsewhere(folder.path, stem, group, elsewhere, alone=len(engines) == 1)
         files = {kind: group[kind] for kind in ArtifactKind if kind in group}
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
         name = display_name(stem) or folder.path.absolute().name
@@ -312,28 +314,34 @@ def _describes(group: dict[ArtifactKind, Path]) -> bool:
     return any(kind.describes_engine for kind in group)
 
 
-def _add_from_elsewhere(directory: Path, stem: str, group: dict[ArtifactKind, Path], *, alone: bool) -> None:
-    """Add logs and engine from `models/<model>/` for a set in `results/<model>/`: toolkits keep them there."""
+def _found_elsewhere(directory: Path) -> list[_Found]:
+    """Logs and engines in `models/<model>/` for sets in `results/<model>/`: toolkits keep them there."""
     here = directory.absolute()
     if here.parent.name == "results":
         elsewhere = here.parent.parent / "models" / here.name
     elif here.name == "results":
         elsewhere = here.parent / "models"
     else:
-        return
+        return []
     try:
         files = sorted(path for path in elsewhere.iterdir() if path.is_file())
     except OSError:
-        return
-    found = [
+        return []
+    return [
         _Found(path, kind, stem_of(path)) for path in files if (kind := sniff(path).kind) in _ELSEWHERE_KINDS
     ]
+
+
+def _add_from_elsewhere(
+    directory: Path, stem: str, group: dict[ArtifactKind, Path], found: Sequence[_Found], *, alone: bool
+) -> None:
+    """Add those of what was found elsewhere that are of one set."""
     for kind in _ELSEWHERE_KINDS:
         if kind in group:
             continue
         candidates = [one for one in found if one.kind is kind]
         matching = [one for one in candidates if one.stem == stem]
-        only = candidates if alone and here.name != "results" else []
+        only = candidates if alone and directory.absolute().name != "results" else []
         chosen = matching or only
         if len(chosen) == 1:
             group[kind] = chosen[0].path
@@ -345,7 +353,7 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     names = [one.name for one in sets]
     while len(set(names)) < len(names) and depth < 8:
         depth += 1
-        clashing = {name for name in names if names.count(name) > 1}
+        clashing = {name for name, count in Counter(names).items() if count > 1}
         names = [
             "/".join([*one.directory.absolute().parts[-depth:], one.name]) if name in clashing else name
             for one, name in zip(sets, names, strict=True)
