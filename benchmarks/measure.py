@@ -1,6 +1,6 @@
 """Ratios against a floor measured in the same run; never absolute times.
 
-    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7]
+    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7] [--scale]
 
 Loading is compared with `json.load` of the same files, computing all columns with that of the graph alone, starting with a
 bare interpreter, with `import pandas`, and with a Textual application of two widgets in a pseudo-terminal. The best of
@@ -30,6 +30,7 @@ from build_log import measure_build_log
 from compare import measure_comparing
 from keys import measure_keys
 from lint import measure_lint
+from scale import measure_scale
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -174,8 +175,12 @@ def main() -> None:
     parser.add_argument("--artifacts", type=Path, default=Path(default))
     parser.add_argument("--layers", type=int, default=20_000)
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--scale", action="store_true", help="growth of time and memory instead: minutes")
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 120)
+    if options.scale:
+        measure_scale(console)
+        return
     with tempfile.TemporaryDirectory() as directory:
         write_engine(Path(directory), options.layers)
         sets = find(options.artifacts) if options.artifacts.is_dir() else []

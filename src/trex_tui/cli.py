@@ -25,9 +25,24 @@ _OK, _BAD_INPUT, _INTERRUPTED = 0, 2, 130  # ExitCode, without the cost of impor
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (`errors.ExitCode`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments == ["--version"]:
-        print(f"trex-tui {__version__}")  # noqa: T201 - this is the result
+    try:
+        if arguments == ["--version"]:
+            print(f"trex-tui {__version__}", flush=True)  # noqa: T201 - this is the result
+            return _OK
+        return _guarded(arguments)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _abandon_stdout()  # The reader (head, less) has left.
         return _OK
+    except OSError as error:
+        _abandon_stdout()
+        complain(f"error: {_what_failed(error)}: {error.strerror or error}")
+        return _BAD_INPUT
+
+
+def _guarded(arguments: list[str]) -> int:
+    """Run one command; what a person can act on becomes a line."""
     from trex_tui.errors import TrexError
 
     _prepare_streams()
@@ -36,15 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TrexError as error:
         complain(f"error: {error}")
         return int(error.exit_code)
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        _abandon_stdout()  # The reader (head, less) has left.
-        return _OK
-    except OSError as error:
-        _abandon_stdout()
-        complain(f"error: cannot write the result: {error.strerror or error}")
-        return _BAD_INPUT
+
+
+def _what_failed(error: OSError) -> str:
+    """An error of a stream names no file; that the current directory is gone neither."""
+    if error.filename:
+        return str(error.filename)
+    return "the current directory" if isinstance(error, FileNotFoundError) else "cannot write the result"
 
 
 def _prepare_streams() -> None:

@@ -6,17 +6,21 @@ reads them, and writes to one only when asked.
 
 from __future__ import annotations
 
+import errno
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.opening import open_bytes, read_fully
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
 CONFIG_NAME = "trex-tui.toml"
 PROJECT_NAME = "pyproject.toml"
+_MOST_BYTES = 16 << 20
 _PROJECT_TABLE = ("tool", "trex-tui")
 
 
@@ -60,9 +64,22 @@ def _is_of_others(path: Path) -> bool:
     if path.name != PROJECT_NAME:
         return False
     try:
-        return _PROJECT_TABLE[-1].encode() not in path.read_bytes()
+        return _PROJECT_TABLE[-1].encode() not in _content(path)
     except OSError:
         return True
+
+
+def _content(path: Path) -> bytes:
+    """What a file holds, unless that is more than anybody writes: the path may be one of a device.
+
+    Raises:
+        OSError: It cannot be read, or is too large.
+    """
+    with open_bytes(path, may_be_pipe=True) as file:
+        data = read_fully(file, _MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return data
 
 
 def read_config(path: Path) -> ConfigTable:
@@ -90,7 +107,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     """
     reader = _toml_reader(path)
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = _content(path).decode("utf-8")
     except OSError as error:
         raise TrexError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValueError as error:

@@ -30,6 +30,14 @@ def printable(text: str) -> str:
     return "".join(map(_visible, text))
 
 
+def printable_in_place(text: str) -> str:
+    """As `printable`, one character for one: for a line that is edited, in which the cursor counts them."""
+    if text.isprintable():
+        return text
+    shown = ((char, _visible(char)) for char in text)
+    return "".join(visible if len(visible) == len(char) else "\ufffd" for char, visible in shown)
+
+
 def _visible(char: str) -> str:
     if char.isprintable():
         return char

@@ -6,11 +6,12 @@ Content says what a file is (`sniff`), its name says only to which engine it bel
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trex_tui.artifacts.accuracy import OUTPUT_DIFF
+from trex_tui.artifacts.elsewhere import COMPARISON_ENDING, Found, add_elsewhere, found_elsewhere
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.naming import display_name, is_archive, is_canonical, stem_of, tells_role
 from trex_tui.artifacts.sniff import sniff
@@ -19,11 +20,8 @@ from trex_tui.errors import ArtifactError, Diagnostic, Severity
 MAX_FILES = 50_000
 """Files looked at below one path. Somebody will start the program in a home directory."""
 
-COMPARISON_ENDING = ".accuracy"
-"""Of directories with samples by the thousand, and one result."""
 _SKIPPED_DIRECTORIES = frozenset({"__pycache__", "node_modules", "site-packages"})
 _LOG_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
-_ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +47,6 @@ class Discovery:
 
     sets: tuple[ArtifactSet, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
-
-
-@dataclass(slots=True)
-class _Found:
-    path: Path
-    kind: ArtifactKind
-    stem: str
-    is_packed: bool = False
-    """Out of an archive: files beside it come first."""
 
 
 @dataclass(slots=True)
@@ -267,14 +256,14 @@ def _set_of_logs(
 def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     """Group the files of one directory into sets."""
     folder = _Folder(directory)
-    found: list[_Found] = []
+    found: list[Found] = []
     for path in files:
         if is_archive(path):
             found += _packed(folder, path)
             continue
         sniffed = sniff(path)
         if sniffed.kind is not None:
-            found.append(_Found(path, sniffed.kind, stem_of(path)))
+            found.append(Found(path, sniffed.kind, stem_of(path)))
         elif sniffed.claims:
             folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
@@ -293,7 +282,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     return _assemble(folder)
 
 
-def _packed(folder: _Folder, path: Path) -> list[_Found]:
+def _packed(folder: _Folder, path: Path) -> list[Found]:
     """The artifacts in an archive; what is damaged is noted."""
     from trex_tui.artifacts.archive import unpack
 
@@ -301,7 +290,7 @@ def _packed(folder: _Folder, path: Path) -> list[_Found]:
     if unpacked.problem:
         folder.note(stem_of(path), Severity.ERROR, path, unpacked.problem)
     return [
-        _Found(one, kind, stem_of(one), is_packed=True)
+        Found(one, kind, stem_of(one), is_packed=True)
         for one in unpacked.files
         if (kind := sniff(one).kind) is not None
     ]
@@ -330,10 +319,9 @@ def _assemble(folder: _Folder) -> Discovery:
             else:
                 folder.note(stem, *_unplaced(path, kind, engines))
     sets = []
+    elsewhere = found_elsewhere(folder.path) if engines else []
     for stem, group in sorted(engines.items()):
-        _add_from_elsewhere(folder.path, stem, group, alone=len(engines) == 1)
-        _add_comparison(folder.path, stem, group)
-        _add_manifest_above(folder.path, stem, group)
+        add_elsewhere(folder.path, stem, group, elsewhere, alone=len(engines) == 1)
         files = {kind: group[kind] for kind in ArtifactKind if kind in group}
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
         name = display_name(stem) or folder.path.absolute().name
@@ -374,58 +362,13 @@ def _describes(group: dict[ArtifactKind, Path]) -> bool:
     return any(kind.describes_engine for kind in group)
 
 
-def _add_from_elsewhere(directory: Path, stem: str, group: dict[ArtifactKind, Path], *, alone: bool) -> None:
-    """Add logs and engine from `models/<model>/` for a set in `results/<model>/`: toolkits keep them there."""
-    here = directory.absolute()
-    if here.parent.name == "results":
-        elsewhere = here.parent.parent / "models" / here.name
-    elif here.name == "results":
-        elsewhere = here.parent / "models"
-    else:
-        return
-    try:
-        files = sorted(path for path in elsewhere.iterdir() if path.is_file())
-    except OSError:
-        return
-    found = [
-        _Found(path, kind, stem_of(path)) for path in files if (kind := sniff(path).kind) in _ELSEWHERE_KINDS
-    ]
-    for kind in _ELSEWHERE_KINDS:
-        if kind in group:
-            continue
-        candidates = [one for one in found if one.kind is kind]
-        matching = [one for one in candidates if one.stem == stem]
-        only = candidates if alone and here.name != "results" else []
-        chosen = matching or only
-        if len(chosen) == 1:
-            group[kind] = chosen[0].path
-
-
-def _add_comparison(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
-    """Add `<stem>.accuracy/output_diff.json`, where `trex-tui accuracy` leaves what it found about the engine."""
-    path = directory / f"{stem}{COMPARISON_ENDING}" / OUTPUT_DIFF
-    if stem and ArtifactKind.ACCURACY not in group and sniff(path).kind is ArtifactKind.ACCURACY:
-        group[ArtifactKind.ACCURACY] = path
-
-
-def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
-    """Add the manifest of a capture that measured several times: further runs lie in `<name>.repeat-2/` and so on."""
-    here = directory.absolute()
-    name, mark, number = here.name.rpartition(".repeat-")
-    if not mark or not number.isdecimal() or ArtifactKind.MANIFEST in group:
-        return
-    path = here.parent / f"{name}.capture.json"
-    if stem_of(path) == stem and path.is_file() and sniff(path).kind is ArtifactKind.MANIFEST:
-        group[ArtifactKind.MANIFEST] = path
-
-
 def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     """Prefix equal names with as many parent directories as it takes to tell them apart."""
     depth = 0
     names = [one.name for one in sets]
     while len(set(names)) < len(names) and depth < 8:
         depth += 1
-        clashing = {name for name in names if names.count(name) > 1}
+        clashing = {name for name, count in Counter(names).items() if count > 1}
         names = [
             "/".join([*one.directory.absolute().parts[-depth:], one.name]) if name in clashing else name
             for one, name in zip(sets, names, strict=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from pathlib import Path
 
 from trex_tui.artifacts.jsonfile import decode_text
-from trex_tui.artifacts.sniff import GZIP_MARK, HEAD_BYTES
+from trex_tui.artifacts.opening import read_head
+from trex_tui.artifacts.sniff import HEAD_BYTES, unpacked_head
 
 _BANNER = re.compile(r"TensorRT\.trtexec \[TensorRT v(\d+)\]")
 _VERSION_LINE = re.compile(r"TensorRT version: (\d+\.\d+\.\d+)")
@@ -30,12 +30,8 @@ def version_of_number(number: int) -> str:
 def version_of_log(path: Path) -> str | None:
     """TensorRT version stated in the head of a trtexec log, or None."""
     try:
-        with path.open("rb") as file:
-            data = file.read(HEAD_BYTES)
-        if data.startswith(GZIP_MARK):
-            with gzip.open(path) as packed:
-                data = packed.read(HEAD_BYTES)
-    except (OSError, EOFError, zlib.error):
+        data = unpacked_head(read_head(path, HEAD_BYTES))
+    except (OSError, zlib.error):
         return None
     head = decode_text(data)
     if match := _VERSION_LINE.search(head):
@@ -48,8 +44,7 @@ def version_of_log(path: Path) -> str | None:
 def version_of_plan(path: Path) -> str | None:
     """TensorRT version that built a plan file: bytes 24 to 26 of plans of 8.6 and later; None where they make no sense."""
     try:
-        with path.open("rb") as file:
-            head = file.read(28)
+        head = read_head(path, 28)
     except OSError:
         return None
     if len(head) < 28 or not head.startswith(b"ftrt") or not 8 <= head[24] <= 20:

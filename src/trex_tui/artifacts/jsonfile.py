@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.opening import open_bytes, read_fully
 from trex_tui.errors import ArtifactError
 
+_CONTAINERS = frozenset((dict, list))
+_MOST_LEVELS = 16
+_TOO_DEEP = "(nested too deeply)"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+MOST_BYTES = 2 << 30
+"""Of a file that is read whole: seven million timing rows, or an engine of a million layers. More has no purpose here."""
 _LARGEST_NUMBER = 1e15
 """Nothing that trtexec measures or counts is larger; up to here sums stay finite and exact enough."""
 
@@ -39,6 +46,23 @@ def finite_number(value: Any) -> float | None:  # noqa: ANN401 - any JSON value
     return float(value) if -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER else None
 
 
+def without_depths(values: dict[str, Any]) -> dict[str, Any]:
+    """The same values, but for those nested deeper than anything TensorRT writes: what prints or compares them recurses."""
+    for value in values.values():
+        if type(value) in _CONTAINERS and _is_deep(value, _MOST_LEVELS):
+            return {key: _TOO_DEEP if _is_deep(one, _MOST_LEVELS) else one for key, one in values.items()}
+    return values
+
+
+def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
+    if type(value) not in _CONTAINERS:
+        return False
+    if not levels:
+        return True
+    inside = value.values() if type(value) is dict else value
+    return any(type(one) in _CONTAINERS and _is_deep(one, levels - 1) for one in inside)
+
+
 def decode_text(data: bytes) -> str:
     """UTF-8 with or without a mark, or UTF-16 with one (a PowerShell redirect writes that).
 
@@ -53,10 +77,15 @@ def read_text(path: Path) -> str:
     """Return the text of a file, decoded as `decode_text` does.
 
     Raises:
-        ArtifactError: The file cannot be read.
+        ArtifactError: The file cannot be read, or is larger than `MOST_BYTES`.
     """
     try:
-        data = path.read_bytes()
+        with open_bytes(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MOST_BYTES:
+                message = f"is too large: {size / 2**30:.1f} GiB; at most {MOST_BYTES >> 30} GiB are read"
+                raise ArtifactError(path, message)
+            data = read_fully(file, size)
     except OSError as error:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:

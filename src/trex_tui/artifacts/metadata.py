@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number, load_json
+from trex_tui.artifacts.jsonfile import finite_number, load_json, without_depths
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
@@ -124,11 +124,11 @@ def read_metadata(paths: list[Path]) -> tuple[Metadata, list[Diagnostic]]:
             notes.append(error.diagnostic)
             continue
         if isinstance(root, list):
-            attributes = next((one for one in root if isinstance(one, dict)), {})
+            attributes = without_depths(next((one for one in root if isinstance(one, dict)), {}))
         elif isinstance(root, dict):
             for key, value in root.items():
                 if isinstance(value, dict):
-                    sections[key] = sections.get(key, {}) | value
+                    sections[key] = sections.get(key, {}) | without_depths(value)
                 else:
                     message = "is no section of options; ignored"
                     notes.append(Diagnostic(Severity.WARNING, path, key, message))

@@ -5,8 +5,6 @@ Each schema of trtexec can be told from its keys, whatever the file is called an
 
 from __future__ import annotations
 
-import gzip
-import mmap
 import re
 import stat
 import zlib
@@ -16,9 +14,14 @@ from pathlib import Path
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.jsonfile import decode_text
 from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.opening import open_bytes, read_fully, read_head
 from trex_tui.artifacts.timing_variants import timing_column
 
 HEAD_BYTES = 64 * 1024
+_PIECE_BYTES = 512 * 1024
+_OVERLAP_BYTES = 1024
+_MOST_SEARCHED = 256 << 20
+"""How far into a JSON object its telling key is looked for."""
 GZIP_MARK = b"\x1f\x8b"
 
 _KEY = re.compile(r'"([A-Za-z][\w /.()-]*)"\s*:')
@@ -75,8 +78,7 @@ def sniff(path: Path) -> Sniffed:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return Sniffed(None, "is not a regular file")
-        with path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
+        head = read_head(path, HEAD_BYTES)
     except OSError as error:
         return Sniffed(None, f"cannot be read: {error.strerror or error}", claims=True)
     if not head:
@@ -84,15 +86,27 @@ def sniff(path: Path) -> Sniffed:
     if head.startswith(b"ftrt"):
         return Sniffed(ArtifactKind.PLAN)
     if head.startswith(GZIP_MARK):
-        return _sniff_gzip(path)
+        return _sniff_gzip(path, head)
     return _sniff_text(decode_text(head), path)
 
 
-def _sniff_gzip(path: Path) -> Sniffed:
+def unpacked_head(head: bytes) -> bytes:
+    """What the head of a file holds, at most `HEAD_BYTES` of it, if it is packed; else the head itself.
+
+    Raises:
+        zlib.error: It is damaged.
+    """
+    if not head.startswith(GZIP_MARK):
+        return head
+    return zlib.decompressobj(wbits=31).decompress(head, HEAD_BYTES)
+
+
+def _sniff_gzip(path: Path, head: bytes) -> Sniffed:
     try:
-        with gzip.open(path) as file:
-            text = decode_text(file.read(HEAD_BYTES))
-    except (OSError, EOFError, zlib.error):
+        text = decode_text(unpacked_head(head))
+    except zlib.error:
+        text = ""
+    if not text:
         return Sniffed(None, "is a damaged gzip file", claims=True)
     if text.lstrip()[:1] in ("{", "["):
         return Sniffed(None, "is compressed JSON; unpack it first", claims=True)
@@ -138,7 +152,7 @@ def _sniff_object(path: Path, head: str) -> Sniffed:
     return Sniffed(None, f"is JSON of an unknown kind (keys: {_cut(keys)})", claims=True)
 
 
-def _kind_of_object(content: bytes | mmap.mmap) -> ArtifactKind | None:
+def _kind_of_object(content: bytes) -> ArtifactKind | None:
     match = _ROOT_KEY.search(content)
     if match is None:
         return None
@@ -148,11 +162,19 @@ def _kind_of_object(content: bytes | mmap.mmap) -> ArtifactKind | None:
 
 
 def _kind_of_large_object(path: Path) -> ArtifactKind | None:
+    """By reading piece by piece: a mapped file that somebody cuts meanwhile would end the process."""
     try:
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return _kind_of_object(content)
-    except (OSError, ValueError):
-        return None  # A file that cannot be mapped is judged by its head alone.
+        with open_bytes(path) as file:
+            before = b""
+            for _ in range(_MOST_SEARCHED // _PIECE_BYTES):
+                piece = read_fully(file, _PIECE_BYTES)
+                kind = _kind_of_object(before + piece)
+                if kind is not None or len(piece) < _PIECE_BYTES:
+                    return kind
+                before = piece[-_OVERLAP_BYTES:]
+    except OSError:
+        pass  # What cannot be read again is judged by its head alone.
+    return None
 
 
 def _sniff_list(head: str, path: Path) -> Sniffed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,7 +84,8 @@ def queries_of(engine: Engine) -> Queries | None:
     values = [whole[place] for place in known]
     starts = [stamps[place] for place in known] if len(stamps) == len(whole) else []
     seconds = None
-    if starts and starts == sorted(starts):  # not so where one is NaN
+    # A list equals its sorted self although it holds NaN, since comparing looks at identity first.
+    if starts and starts == sorted(starts) and not any(map(math.isnan, starts)):
         seconds = [(start - starts[0]) / 1000.0 for start in starts]
     return Queries(values, seconds, sorted(values), skipped, len(whole) - len(known), what)
 

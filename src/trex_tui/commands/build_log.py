@@ -97,6 +97,7 @@ def run_metadata(options: argparse.Namespace) -> int:
     from trex_tui.artifacts.buildlog.outline import read_outline
     from trex_tui.commands.output import complain
     from trex_tui.errors import ArtifactError, TrexError
+    from trex_tui.services.places import write_new
 
     path = Path(options.log)
     trace = read_outline(path)
@@ -105,16 +106,24 @@ def run_metadata(options: argparse.Namespace) -> int:
         raise ArtifactError(path, "holds no section of options, no device and no performance summary")
     for diagnostic in trace.diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
-    text = json.dumps(document, indent=4, ensure_ascii=False, allow_nan=False) + "\n"
+    text = _harmless(json.dumps(document, indent=4, ensure_ascii=False, allow_nan=False)) + "\n"
     if options.output is None:
         sys.stdout.write(text)
         return 0
     target = Path(options.output)
     try:
-        with target.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
+        write_new(target, text)
     except FileExistsError:
         raise TrexError(f"{target} is there already; name another file, or remove it first") from None
     except OSError as error:
         raise TrexError(f"{target} cannot be written: {error.strerror or error}") from error
     return 0
+
+
+def _harmless(text: str) -> str:
+    """JSON as it was, in which what a terminal might act on is written as its escape. It can only stand in strings."""
+    import json
+
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)

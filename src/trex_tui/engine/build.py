@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from trex_tui.artifacts.jsonfile import without_depths
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
 from trex_tui.engine.kinds import LayerKind, classify
@@ -173,7 +174,7 @@ def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: 
         constant_inputs=frozenset([one.name for one in constants]) if constants else _NO_NAMES,
         latency=latency,
         optimization_profile=optimization_profile_of(name),
-        attributes={key: value for key, value in raw.items() if key not in _OWN_KEYS},
+        attributes=without_depths({key: value for key, value in raw.items() if key not in _OWN_KEYS}),
     )
 
 

@@ -34,7 +34,7 @@ from trex_tui.filtering.grammar import (
     Word,
 )
 from trex_tui.filtering.parser import parse
-from trex_tui.filtering.regex import compile_regex
+from trex_tui.filtering.regex import compile_regex, longest_text
 
 MOST_SECONDS = 2.0
 """What a regular expression may take for all values together."""
@@ -175,10 +175,10 @@ def _text_test(operand: Literal | Glob | Pattern) -> Callable[[str], bool]:
         parts = operand.pattern.casefold().split("*")
         return lambda value: _fits_glob(value.casefold(), parts)
     search, position = compile_regex(operand.regex).search, operand.position
-    deadline = perf_counter() + MOST_SECONDS
+    longest, deadline = longest_text(operand.regex), perf_counter() + MOST_SECONDS
 
     def matches(value: str) -> bool:
-        if perf_counter() > deadline:
+        if len(value) > longest or perf_counter() > deadline:
             raise _TooSlowError(position)
         return search(value) is not None
 

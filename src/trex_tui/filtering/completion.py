@@ -44,11 +44,13 @@ class Completion:
 
     @property
     def ghost(self) -> str | None:
-        """The text as typed and the rest of the first option; None if that does not begin with what was typed."""
+        """The text as typed and the rest of the first option; None if that does not begin with what was typed, or cannot be
+        drawn as it is."""
         typed = self.text[self.start :]
-        if not self.options[0].casefold().startswith(typed.casefold()):
+        rest = self.options[0][len(typed) :]
+        if not self.options[0].casefold().startswith(typed.casefold()) or not rest.isprintable():
             return None
-        return self.text + self.options[0][len(typed) :]
+        return self.text + rest
 
 
 @lru_cache(maxsize=4)  # a key is answered in three places

@@ -3,7 +3,8 @@ r"""Regular expressions that people type, kept from taking forever.
 Python's matcher backtracks, and cannot be interrupted within one text. So patterns are limited before they run: in
 length, in the number of repetitions of variable length, and in repetitions or alternatives within a repetition, as in
 `(a+)+` or `(a|aa)*`, whose time doubles with each character. What remains is at worst polynomial: `.*a.*b` on a name of
-thousands of characters is slow, not endless, and `compile` stops between two values when all together take too long.
+thousands of characters is slow, not endless; longer ones are refused, and `compile` stops between two values when all
+together take too long.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ MOST_REPEATS = 10
 MOST_UNBOUNDED = 4
 FEW_TIMES = 4
 """A repetition of up to so many times may hold others."""
+_MANY_TIMES = 1000
+_LONGEST_TEXTS = (sys.maxsize, 20_000, 4_000)
+"""By the number of repetitions without an end. Names of real engines have some hundred characters, a few have thousands."""
 
 _sre: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -46,9 +50,18 @@ def compile_regex(pattern: str) -> re.Pattern[str]:
         raise BadRegexError(f"not a regular expression ({error})") from None
 
 
+def longest_text(pattern: str) -> int:
+    """Characters of a text up to which a pattern that `compile_regex` takes is searched for, so that it ends in seconds.
+
+    One repetition without an end takes the square of the length at the worst, two take the cube.
+    """
+    unbounded = sum(most > _MANY_TIMES for most, _ in _variable_repeats(_sre.parse(pattern, re.IGNORECASE)))
+    return _LONGEST_TEXTS[min(unbounded, len(_LONGEST_TEXTS) - 1)]
+
+
 def _check(tree: Any) -> None:  # noqa: ANN401 - Python's own, untyped
     repeats = list(_variable_repeats(tree))
-    if len(repeats) > MOST_REPEATS or sum(most > 1000 for most, _ in repeats) > MOST_UNBOUNDED:
+    if len(repeats) > MOST_REPEATS or sum(most > _MANY_TIMES for most, _ in repeats) > MOST_UNBOUNDED:
         raise BadRegexError("too many repetitions in a regular expression")
     for most, body in repeats:
         if most > FEW_TIMES and any(

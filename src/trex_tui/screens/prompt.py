@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 
 from trex_tui.screens.dialog import Dialog, Result
 from trex_tui.text import printable, shorten_middle
-from trex_tui.widgets.filter_bar import NO_CONTROLS
+from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
 
 
 class PromptInput(Input):
@@ -63,6 +63,7 @@ class PromptScreen(Dialog[Result]):
                 compact=True,
                 select_on_focus=False,
                 restrict=NO_CONTROLS,
+                highlighter=Harmless(),
             )
             yield Static(Content(printable(self._remark)), id="remark")
             choices = OptionList()

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from trex_tui.reports.listing import Listing
 
 _MOST_NAME = 80
+_MOST_NAME_BYTES = 200
+"""File systems take 255, of which an ending and what sets several exports apart need some."""
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
+"""What Windows takes for a device, whatever its ending."""
 
 
 class ExportFormat(str, Enum):
@@ -123,7 +127,9 @@ def comparison_as(form: ExportFormat, shown: Shown) -> str:
 
 def file_stem(name: str) -> str:
     """A name that every file system takes, out of that of an engine."""
-    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:_MOST_NAME] or "engine"
+    stem = re.sub(r"[^\w.-]+", "_", name).lstrip("._-")[:_MOST_NAME]
+    stem = stem.encode()[:_MOST_NAME_BYTES].decode(errors="ignore").rstrip("._-")
+    return _RESERVED.sub(r"\1_", stem, count=1) if _RESERVED.match(stem) else stem or "engine"
 
 
 def default_directory(artifacts: Iterable[Path]) -> Path:

@@ -56,6 +56,22 @@ def write_atomically(path: Path, content: str | bytes, *, make_directory: bool =
         raise
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a file that must not be there yet, whole or not at all.
+
+    Raises:
+        OSError: It is there, or cannot be written; nothing is left behind.
+    """
+    with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except BaseException:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
+
+
 def reason(error: OSError) -> str:
     """Why something could not be read or written, as the system says it."""
     return error.strerror or str(error) or type(error).__name__

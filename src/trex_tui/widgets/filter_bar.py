@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.highlighter import Highlighter
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,10 +20,10 @@ from textual.widgets import Input, Label
 
 from trex_tui.engine.engine import Engine
 from trex_tui.filtering import Completion, FilterError, complete
-from trex_tui.text import printable
+from trex_tui.text import printable, printable_in_place
 
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"
-"""What may be typed or pasted: the line is drawn as it is."""
+"""What may be typed or pasted. What completes a line may hold anything: see `Harmless`."""
 HINT = 'words of the name · kind:gemm,conv* · pct>2 · -word · or · name~"regex"'
 _GAP = "  "
 
@@ -57,6 +59,15 @@ class _Ghost(Suggester):
     async def get_suggestion(self, value: str) -> str | None:
         completion = complete(self._engine, value)
         return completion.ghost if completion else None
+
+
+class Harmless(Highlighter):
+    """Draws a line of input without what a terminal would act on; its value stays as it is."""
+
+    def highlight(self, text: Text) -> None:
+        """Rich's name for it."""
+        if not text.plain.isprintable():
+            text.plain = printable_in_place(text.plain)
 
 
 class FilterBar(Vertical):
@@ -102,7 +113,11 @@ class FilterBar(Vertical):
         with Horizontal():
             yield Label("/", markup=False)
             yield Input(
-                compact=True, select_on_focus=False, restrict=NO_CONTROLS, suggester=_Ghost(self._engine)
+                compact=True,
+                select_on_focus=False,
+                restrict=NO_CONTROLS,
+                suggester=_Ghost(self._engine),
+                highlighter=Harmless(),
             )
         yield FilterHint()
 

@@ -36,7 +36,7 @@ def equal_names(pairing: Pairing, *, stated_only: bool = False) -> list[tuple[in
         groups = _groups(
             pairing, lambda place, trait: (_raw(pairing, place), trait.signature) if trait.generic else None
         )
-        _pair(pairing, groups, deferred, 0.95, stated_only)
+        _pair(pairing, groups, deferred, 0.95, stated_only, in_order=True)
     unique = _groups(pairing, lambda _, trait: None if trait.generic else trait.parts.canonical)
     _pair(pairing, unique, deferred, 1.0, stated_only)
     several = _groups(pairing, lambda _, trait: _fine_key(trait))

@@ -186,7 +186,7 @@ def layer_of_inspector(line: int, text: str) -> DumpedLayer | None:
         return None
     raw: dict[str, Any] = {"Name": match["name"], "LayerType": match["type"]}
     raw["Inputs"], raw["Outputs"] = _parts(before), _parts(outputs)
-    raw.update(_attributes(behind))
+    raw.update({key: value for key, value in _attributes(behind).items() if key not in raw})
     number = parse_id(raw["TacticValue"]) if isinstance(raw.get("TacticValue"), str) else None
     inputs, made = (tuple(map(_tensor_of, raw[key])) for key in ("Inputs", "Outputs"))
     return DumpedLayer(line, match["name"], match["type"], number, inputs, made, raw)

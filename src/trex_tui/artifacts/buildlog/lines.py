@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from trex_tui.artifacts.opening import open_bytes, read_piece
 from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.errors import ArtifactError
 
@@ -17,6 +18,13 @@ PIECE_BYTES = 16 * 1024
 """What is decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
 LONGEST_LINE = 1 << 20
 """Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
+
+_ENDLESS_LINE = 64 << 20
+"""Characters after which a line is none, and its file no log any more: a disk full of zeros."""
+_MOST_PACKED = 250
+"""How many times its size a packed log may have. Logs are packed twenty-fold; a bomb, a thousand-fold."""
+_HARMLESS_BYTES = 64 << 20
+"""What is unpacked whatever the ratio."""
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
@@ -55,7 +63,7 @@ def open_log(path: Path) -> BinaryIO:
         ArtifactError: It cannot be opened.
     """
     try:
-        return path.open("rb", buffering=0)
+        return open_bytes(path, may_be_pipe=True)
     except OSError as error:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
 
@@ -84,14 +92,14 @@ def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
 
 def _bytes(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
     try:
-        data = file.read(PIECE_BYTES)
+        data = read_piece(file, PIECE_BYTES)
         if data.startswith(GZIP_MARK):
             yield from _unpacked(data, file, state)
             return
         while data:
             state.read_bytes += len(data)
             yield data
-            data = file.read(PIECE_BYTES)
+            data = read_piece(file, PIECE_BYTES)
     except OSError as error:
         state.damage = f"cannot be read to its end: {error.strerror or error}"
 
@@ -99,19 +107,30 @@ def _bytes(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
 def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
     """Unpack by hand: the gzip module throws away what stands before the damage."""
     unpacker = zlib.decompressobj(wbits=31)
+    taken, given = len(data), 0
     try:
         while data:
-            state.read_bytes = file.tell()
+            state.read_bytes = taken
             piece = unpacker.decompress(data, PIECE_BYTES)
             if piece:
                 yield piece
+                given += len(piece)
+            if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
+                state.damage = f"unpacks to more than {_MOST_PACKED} times its size, as no log does"
+                return
             if unpacker.eof:
-                data = unpacker.unused_data or file.read(PIECE_BYTES)
+                data = unpacker.unused_data
+                if not data:
+                    data = read_piece(file, PIECE_BYTES)
+                    taken += len(data)
                 if not data.strip(b"\0"):
                     return
                 unpacker = zlib.decompressobj(wbits=31)
             else:
-                data = unpacker.unconsumed_tail or file.read(PIECE_BYTES)
+                data = unpacker.unconsumed_tail
+                if not data:
+                    data = read_piece(file, PIECE_BYTES)
+                    taken += len(data)
     except zlib.error as error:
         state.damage = f"is damaged inside its compression ({error})"
         return
@@ -122,14 +141,20 @@ def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
 
 def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
     rest = ""
-    overlong = False
+    overlong = 0
     for text in texts:
         if overlong:
             place = text.find("\n")
             if place < 0:
+                overlong += len(text)
+                if overlong > _ENDLESS_LINE:
+                    state.damage = (
+                        f"has a line of more than {_ENDLESS_LINE >> 20} million characters, as no log does"
+                    )
+                    return
                 continue
             text = text[place:]
-            overlong = False
+            overlong = 0
         lines = (rest + text).split("\n")
         rest = lines.pop()
         if "\r" in text or (lines and "\r" in lines[0]):
@@ -137,8 +162,7 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
         if lines:
             yield lines
         if len(rest) > LONGEST_LINE:
-            rest = rest[:LONGEST_LINE]
-            overlong = True
+            rest, overlong = rest[:LONGEST_LINE], len(rest)
             state.shortened += 1
     if rest:
         if rest.startswith("&&&& "):

@@ -1,0 +1,1 @@
+"""Damage done to artifacts, and what must hold whatever the damage."""

@@ -1,0 +1,335 @@
+"""What must hold of a set of files, whatever is in them: everything that shows it answers, or says in one line why not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from trex_tui import cli
+from trex_tui.analysis.build_layers import build_facts, tactic_rows
+from trex_tui.analysis.build_trace import layer_choices
+from trex_tui.analysis.columns import ALL_COLUMNS, derived
+from trex_tui.analysis.compare import compare
+from trex_tui.analysis.grouping import Group, Grouping, arrange, layer_label, ordered_entries
+from trex_tui.analysis.lanes import whole_lanes
+from trex_tui.analysis.neighbourhood import fitted, neighbourhood
+from trex_tui.artifacts import scan
+from trex_tui.artifacts.buildlog import read_build_log
+from trex_tui.artifacts.buildlog.as_records import metadata_document
+from trex_tui.charts.catalogue import CHARTS
+from trex_tui.charts.figure import Palette, Subject, draw
+from trex_tui.engine.engine import Engine, load_set
+from trex_tui.errors import TrexError
+from trex_tui.filtering import FilterError, filter_layers
+from trex_tui.lint.config import LintConfig
+from trex_tui.lint.registry import registry
+from trex_tui.lint.result import LintResult
+from trex_tui.lint.run import run as run_lint
+from trex_tui.reports import (
+    build_log,
+    build_nodes,
+    build_screen,
+    findings,
+    layer_text,
+    layers,
+    memory,
+    overview,
+)
+from trex_tui.reports.lint.report import EngineReport, LintReport
+from trex_tui.reports.summary import print_summary, summary_document
+from trex_tui.services.export import ExportFormat, comparison_as, file_stem, layers_as
+
+MOST_LOOKED_AT = 12
+"""Layers whose details and neighbours are drawn."""
+FILTERS = ("conv", "ms>0.01", 'name~"a.*b"', "precision:int8 or tactic:x", "not weights>1Mi")
+PALETTE = Palette(lambda _: "", lambda _: "")
+COMMANDS = (
+    ("summary",),
+    ("summary", "--json"),
+    ("layers", "--format", "csv"),
+    ("layers", "--format", "json"),
+    ("layers", "--format", "md", "--sort", "latency_ms"),
+    ("layers", "--filter", "conv"),
+    ("lint",),
+    ("lint", "--format", "json"),
+    ("lint", "--format", "sarif"),
+    ("lint", "--format", "github"),
+    ("lint", "--format", "md"),
+)
+
+
+class BrokenContractError(AssertionError):
+    """What a reader or a report did that it must never do."""
+
+
+def examine(folder: Path, command: Sequence[str] = ("summary",), *, thorough: bool = True) -> list[str]:
+    """Look at everything below a folder with every reader and every report.
+
+    Args:
+        command: One command line to run on it as well, if it is looked at thoroughly.
+        thorough: Else with readers, summary and lint only, which takes a tenth of the time.
+
+    Returns:
+        What was wrong with the files, as people are told.
+
+    Raises:
+        BrokenContractError: A promise was broken.
+        Exception: Whatever should have been a `TrexError`.
+    """
+    before = _contents(folder)
+    told: list[str] = []
+    engines = list(_loaded(folder, told))
+    for engine in engines:
+        _json(summary_document([engine]))
+        if thorough:
+            look_at(engine)
+        else:
+            _check_rules(run_lint(engine, LintConfig()))
+    for log in sorted(path for path in folder.rglob("*") if ".log" in path.name and path.is_file()):
+        _read_log(log, engines, told)
+    if thorough:
+        _run([*command, str(folder)], told)
+    for line in told:
+        check_line(line)
+    if _contents(folder) != before:
+        raise BrokenContractError("the input was changed")
+    return told
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _loaded(folder: Path, told: list[str]) -> Iterator[Engine]:
+    try:
+        found = scan(folder)
+    except TrexError as error:
+        told.append(str(error))
+        return
+    told += map(str, found.diagnostics)
+    for source in found.sets:
+        try:
+            engine = load_set(source)
+        except TrexError as error:
+            told.append(str(error))
+            continue
+        told += map(str, engine.diagnostics)
+        yield engine
+
+
+def look_at(engine: Engine) -> None:
+    """Everything that commands and screens make of an engine."""
+    check_text(_printed(lambda console: print_summary(engine, console)))
+    for form in (ExportFormat.CSV, ExportFormat.JSON, ExportFormat.MARKDOWN):
+        text = layers_as(form, engine, engine.layers, ALL_COLUMNS)
+        text.encode()
+        check_text(text)
+    brief = layers.columns_named(layers.BRIEF_COLUMNS)
+    check_text(_printed(lambda console: layers.print_layers(engine, engine.layers[:9], brief, console)))
+    for column in ALL_COLUMNS:
+        layers.sorted_layers(engine, column)
+    for text in FILTERS:
+        with contextlib.suppress(FilterError):
+            filter_layers(engine, text)
+    if "/" in (stem := file_stem(engine.name)) or not stem or stem.startswith((".", "-")):
+        raise BrokenContractError(f"a file would be called {stem!r}")
+    _screens(engine)
+    _lint(engine)
+    _self_diff(engine)
+
+
+def _screens(engine: Engine) -> None:
+    """What the panes draw, without drawing it."""
+    analysis = overview.analyse(engine)
+    overview.engine_facts(engine)
+    overview.memory_facts(engine, analysis)
+    overview.work_facts(engine, analysis)
+    overview.gap_sentences(engine, analysis)
+    overview.bound_sentences(analysis)
+    overview.stability_words(analysis)
+    overview.run_facts(analysis)
+    if analysis.statistics is not None:
+        overview.performance_table(analysis.statistics)
+    figures = memory.memory_figures(engine)
+    memory.peak_words(engine, figures.activations)
+    memory.live_words(engine, figures.values)
+    whole_lanes(engine, 6)
+    facts = derived(engine)
+    for layer in _some(engine.layers):
+        list(layer_text.layer_lines(engine, layer, facts))
+        around = neighbourhood(engine, layer, 2)
+        fitted(around.producers, 5)
+        fitted(around.consumers, 5)
+        memory.here_words(figures.activations, layer.index)
+    for grouping in Grouping:
+        _walk(engine, arrange(engine.layers, grouping), grouping)
+    subject = Subject(engine, engine.layers, PALETTE, current=engine.layers[0] if engine.layers else None)
+    for chart in CHARTS:
+        for width, height in ((80, 20), (31, 9), (3, 2)):
+            draw(chart, subject, width, height)
+
+
+def _some(items: Sequence[Any]) -> Sequence[Any]:
+    return items[:: max(1, len(items) // MOST_LOOKED_AT)]
+
+
+def _walk(engine: Engine, group: Group, grouping: Grouping) -> None:
+    """Open the tree, as deep as it goes along a few branches."""
+    pending: list[tuple[Group, int]] = [(group, 0)]
+    while pending:
+        one, depth = pending.pop()
+        if one.path:
+            list(layer_text.group_lines(engine, one, grouping))
+        entries = ordered_entries(one, grouping, by_latency=True)
+        for entry in _some(entries)[:MOST_LOOKED_AT]:
+            if isinstance(entry, Group):
+                if depth < 30:
+                    pending.append((entry, depth + 1))
+            else:
+                layer_label(entry, grouping, depth)
+
+
+def _lint(engine: Engine) -> None:
+    config = LintConfig()
+    result = run_lint(engine, config)
+    _check_rules(result)
+    rules = registry().rules
+    for entry in findings.entries(result):
+        list(findings.finding_lines(engine, entry, rules))
+    findings.summary_words(result, engine)
+    report = LintReport((EngineReport(engine, result),), config, ())
+    from trex_tui.reports.lint.document import lint_document
+    from trex_tui.reports.lint.github import lint_github
+    from trex_tui.reports.lint.markdown import lint_markdown
+    from trex_tui.reports.lint.sarif import lint_sarif
+    from trex_tui.reports.lint.text import print_lint
+
+    _json(lint_document(report))
+    _json(lint_sarif(report, rules))
+    check_text(lint_markdown(report))
+    check_text(lint_github(report))
+    check_text(_printed(lambda console: print_lint(report, console)))
+
+
+def _check_rules(result: LintResult) -> None:
+    if result.failed:
+        reasons = [one.reason for one in result.not_checked if one.rule in result.failed]
+        raise BrokenContractError(f"lint rules broke: {'; '.join(reasons)}")
+
+
+def _self_diff(engine: Engine) -> None:
+    from trex_tui.reports.diff.choice import Shown
+
+    comparison = compare([engine, engine], baseline=0, align="auto", per_batch=False)
+    differing = [
+        block for block in comparison.blocks if block.changes or block.is_one_sided or block.delta_ms
+    ]
+    if differing:
+        raise BrokenContractError(
+            f"an engine differs from itself: {differing[0].changes or differing[0].layers}"
+        )
+    shown = Shown(comparison, comparison.by_delta())
+    for form in ExportFormat:
+        if form is ExportFormat.SVG:
+            continue
+        text = comparison_as(form, shown)
+        if form is ExportFormat.JSON:
+            json.loads(text, parse_constant=_refuse)
+        check_text(text)
+
+
+def _read_log(path: Path, engines: Sequence[Engine], told: list[str]) -> None:
+    try:
+        trace = read_build_log(path)
+    except TrexError as error:
+        told.append(str(error))
+        return
+    told += map(str, trace.diagnostics)
+    choices = layer_choices(trace)
+    with contextlib.suppress(TrexError):
+        build_log.check(trace)
+    _json(build_log.build_log_document(trace, choices, None, 10))
+    _json(metadata_document(trace))
+    check_text("".join(f"{line}\n" for line in build_log.build_log_text(trace, choices, 10)))
+    for tuning in _some(trace.tunings):
+        named = build_log.tunings_named(trace, tuning.name)
+        check_text("".join(f"{line}\n" for line in build_log.layer_text(trace, named, choices, 10)))
+    build_nodes.phase_nodes(trace)
+    build_nodes.pass_nodes(trace)
+    list(build_screen.memory_lines(trace))
+    for engine in engines:
+        if path in engine.files.values():
+            _joined(trace, engine)
+
+
+def _joined(trace: Any, engine: Engine) -> None:  # noqa: ANN401 - BuildTrace
+    facts = build_facts(trace, engine)
+    list(build_screen.overview_lines(trace, engine))
+    build_nodes.strategy_nodes(facts)
+    build_nodes.counts_words(facts)
+    for tuned in _some(facts.tuned):
+        tactic_rows(facts, tuned)
+        list(build_screen.item_lines(facts, tuned))
+
+
+def _run(arguments: Sequence[str], told: list[str]) -> None:
+    """A command as it is typed, within this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = out, err
+    try:
+        code = cli.main(arguments)
+        texts = [stream.flush() or stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    finally:
+        sys.stdout, sys.stderr = before
+    if code not in (0, 1, 2):
+        raise BrokenContractError(f"{' '.join(arguments)} exits with {code}")
+    for text in texts:
+        check_text(text)
+    if code == 2 and not texts[1].startswith("trex-tui: error: "):
+        raise BrokenContractError(f"{' '.join(arguments)} fails without a word: {texts[1][:200]!r}")
+    told += [line.partition(": ")[2] for line in texts[1].splitlines()]
+
+
+def _printed(show: Callable[[Console], None]) -> str:
+    console = Console(file=io.StringIO(), width=1_000_000, color_system=None, markup=False, highlight=False)
+    with console.capture() as captured:
+        show(console)
+    return captured.get()
+
+
+def _json(document: object) -> None:
+    json.loads(json.dumps(document, allow_nan=False))
+
+
+def _refuse(text: str) -> None:
+    raise BrokenContractError(f"{text} is not JSON")
+
+
+_MAY_ACT = re.compile(
+    "[\0-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def check_text(text: str) -> None:
+    """Nothing that a terminal acts on, and nothing that cannot be written."""
+    if found := _MAY_ACT.search(text):
+        around = text[max(0, found.start() - 60) : found.end() + 20]
+        raise BrokenContractError(
+            f"U+{ord(found[0]):04X} ({unicodedata.category(found[0])}) gets out: {around!a}"
+        )
+
+
+def check_line(text: str) -> None:
+    """What people are told is no traceback. (Names in it are data, and made harmless where it is shown.)"""
+    if "Traceback (most recent" in text:
+        raise BrokenContractError(f"a traceback: {text[:200]!a}")

@@ -1,0 +1,297 @@
+"""An engine in which every string is an attack, and what must hold of whatever is made of it.
+
+A new command is a line in `COMMANDS`, a new format a function in `JUDGES`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from helpers import STAMP, strict_json, timing_row, write_json
+
+TERMINAL = "\x1b[2J\x1b]52;c;aGk=\x07\x1b]0;title\x1b\\\x9b31m\x08\x7f\u202e\u2066\u200b\u2028"
+MARKUP = "[red]x[/red][@click=app.quit]y[/][link=https://evil.example]z[/link]"
+WEB = "<script>alert(1)</script><img src=x onerror=alert(1)>&lt;\"'--><a href=https://evil.example>w</a>"
+FORGE = "|col|`code`**b** ![i](https://evil.example/p.png) [l](javascript:alert(1)) @team #1 <!-- -->"
+LINES = "\r\n# heading\n::error::x%0Ay\n- item"
+SHELL = "$(touch pwned)`touch pwned`;touch pwned"
+ODD = "\0\ud800\ufeff"
+ALL = TERMINAL + MARKUP + WEB + FORGE + LINES + SHELL + ODD
+STARTS = ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", '"=1', "plain")
+"""What a spreadsheet takes for a formula, and what it does not."""
+FOLDER = "=d [red]&<b>|$(x)`\x1b]0;t\x07\u202e"
+STEM = "=n [red]&<b>|$(x)`\x1b[31m"
+
+
+def attack(start: str, field: str) -> str:
+    """The text of a field, different in each."""
+    return f"{start} {field} {ALL}"
+
+
+def _tensor(start: str, field: str, *shape: int) -> dict[str, Any]:
+    return {
+        "Name": attack(start, field),
+        "Location": attack(start, "location"),
+        "Dimensions": list(shape),
+        "Format/Datatype": f"Half {ALL}",
+    }
+
+
+def _layers() -> list[dict[str, Any]]:
+    kinds = (
+        "CaskConvolution",
+        "Reformat",
+        "kgen",
+        "gemm",
+        "PluginV2",
+        "CudaSoftMax",
+        "NoOp",
+        attack("=t", "type"),
+    )
+    return [
+        {
+            "Name": attack(start, "name"),
+            "LayerType": kinds[place],
+            "ParameterType": attack(start, "parameter"),
+            "Inputs": [_tensor(start, f"t{place}", 1, 24, 8, 8)],
+            "Outputs": [_tensor(start, f"t{place + 1}", 1, 24, 8, 8)],
+            "Weights": {"Type": "Half", "Count": 432},
+            "TacticName": f"sm80_xmma_fprop_{attack(start, 'tactic')}",
+            "TacticValue": attack(start, "value"),
+            "StreamId": place % 2,
+            "Metadata": f"[ONNX Layer: {attack(start, 'node')}]\x1e[ONNX Layer: /a/{attack(start, 'other')}]",
+            "PluginType": attack(start, "plugin"),
+            "Origin": attack(start, "origin"),
+            attack(start, "key"): attack(start, "attribute"),
+        }
+        for place, start in enumerate(STARTS)
+    ]
+
+
+def _log() -> bytes:
+    name = attack("=log", "layer").replace("\r", " ").replace("\n", " ")
+    verbose = STAMP.replace("[I]", "[V] [TRT]")
+    lines = [
+        f"&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --onnx={name} --saveEngine={name}",
+        f"{STAMP} === Model Options ===",
+        f"{STAMP} Format: ONNX",
+        f"{STAMP} Model: {name}",
+        f"{STAMP} === Build Options ===",
+        f"{STAMP} Precision: FP32+FP16 {name}",
+        f"{verbose} =============== Computing costs for {name}",
+        f"{verbose} *************** Autotuning format combination: Half(512,64,8,1) -> Half(512,64,8,1) ***************",
+        f"{verbose} --------------- Timing Runner: {name} (CaskConvolution[0x80000009])",
+        f"{verbose} Tactic Name: sm80_{name} Tactic: 0x0000000000000001 Time: 0.0123",
+        f"{verbose} Fastest Tactic: 0x0000000000000001 Time: 0.0123",
+        f"{verbose} >>>>>>>>>>>>>>> Chose Runner Type: CaskConvolution Tactic: 0x0000000000000001",
+        f"{STAMP.replace('[I]', '[W] [TRT]')} {name}",
+        f"{STAMP.replace('[I]', '[E]')} Error[1]: {name}",
+        f"&&&& FAILED TensorRT.trtexec [TensorRT v100400] # {name}",
+    ]
+    return "".join(f"{line}\n" for line in lines).encode("utf-8", errors="surrogatepass")
+
+
+def write_hostile_set(folder: Path, factor: float = 1.0) -> Path:
+    """Graph, profile, times, both metadata and a log, in a folder and with names that are attacks too; returns the folder."""
+    place = folder / FOLDER
+    place.mkdir(parents=True)
+    layers = _layers()
+    names = [layer["Name"] for layer in layers]
+    write_json(
+        place / f"{STEM}.graph.json", {"Layers": layers, "Bindings": [attack("=b", "t0"), attack("=b", "t8")]}
+    )
+    rows = [
+        {"name": name, "timeMs": 10.0, "averageMs": factor * (0.1 + at), "medianMs": 0.1, "percentage": 1.0}
+        for at, name in enumerate(names)
+    ]
+    write_json(
+        place / f"{STEM}.profile.json", [{"count": 100}, *rows, {**rows[0], "name": attack("=r", "stranger")}]
+    )
+    write_json(place / f"{STEM}.timing.json", [timing_row(300.0 + at, 0.2) for at in range(30)])
+    options = {attack("=k", "option"): attack("=v", "option"), "Precision": attack("=p", "precision")}
+    device = {"Selected Device": attack("=g", "device"), "Compute Capability": attack("8.6", "capability")}
+    write_json(
+        place / f"{STEM}.build.metadata.json",
+        {"model_options": options, "build_options": options, "device_information": device},
+    )
+    run = {"Duration": attack("3s", "duration"), "CUDA Graph": attack("Enabled", "graph"), **options}
+    write_json(
+        place / f"{STEM}.profile.metadata.json",
+        {"inference_options": run, "performance_summary": {"Latency": attack("min = 1 ms", "latency")}},
+    )
+    (place / f"{STEM}.build.log").write_bytes(_log())
+    (place / f"{STEM}.stray.json").write_text('{"a": 1}', encoding="utf-8")
+    return place
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line on the hostile set, and which judge its output is for.
+
+    Attributes:
+        line: Words; `{set}`, `{other}` and `{log}` are places.
+            form: A key of `JUDGES`.
+    """
+
+    line: str
+    form: str
+
+
+COMMANDS = (
+    Command("summary {set}", "text"),
+    Command("summary --json {set}", "json"),
+    Command("layers {set}", "text"),
+    Command("layers {set} --format csv", "csv"),
+    Command("layers {set} --format md --columns name,kind,tactic,onnx_nodes", "md"),
+    Command("layers {set} --format json", "json"),
+    Command("layers {set} --columns nothing", "text"),
+    Command("lint {set}", "text"),
+    Command("lint {set} --format json", "json"),
+    Command("lint {set} --format md", "md"),
+    Command("lint {set} --format github", "github"),
+    Command("lint {set} --format sarif", "sarif"),
+    Command("diff {set} {other}", "text"),
+    Command("diff {set} {other} --format json", "json"),
+    Command("diff {set} {other} --format csv", "csv"),
+    Command("diff {set} {other} --format md", "md"),
+    Command("diff {set} {other} --format html", "html"),
+    Command("diff {set} {other} --baseline nothing", "text"),
+    Command("build-log {log}", "text"),
+    Command("build-log {log} --layer log", "text"),
+    Command("build-log {log} --json", "json"),
+    Command("metadata {log}", "metadata"),
+)
+
+_MAY_ACT = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+def check_plain(text: str) -> None:
+    """Nothing that a terminal acts on, and nothing that reads otherwise than it is."""
+    found = _MAY_ACT.search(text)
+    assert not found, ascii(text[max(0, found.start() - 80) : found.end() + 20])
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield key
+            yield from _strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one)
+
+
+def judge_json(text: str) -> None:
+    """Every parser takes it, and names are in it as they are."""
+    assert any("\x1b]52;c;aGk=\x07" in one for one in _strings(strict_json(text)))
+
+
+def judge_csv(text: str) -> None:
+    """As many cells in each row; in none a formula."""
+    rows = list(csv.reader(io.StringIO(text)))
+    assert len(rows) > len(STARTS)
+    assert {len(row) for row in rows} == {len(rows[0])}
+    formulas = [
+        cell for row in rows for cell in row if cell[:1] in "=+-@\t\r" and cell and not _is_number(cell)
+    ]
+    assert formulas == []
+
+
+def _is_number(cell: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?(e[+-]?\d+)?", cell) is not None
+
+
+def judge_markdown(text: str) -> None:
+    """No tag, link, mention or table column that we did not write."""
+    assert "<script" not in text
+    assert not re.search(r"<(?!/?(?:details|summary|b|br|sub)>)[a-z!/]", text)
+    assert not re.search(r"(?<!\\)\]\((?!#)", text), "a link"
+    assert "@team" not in text
+    assert "://evil" not in text
+    assert "# heading" not in text.splitlines()
+    widths: set[int] = set()
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            widths.add(len(re.findall(r"(?<!\\)\|", line)))
+        else:
+            assert len(widths) < 2, widths
+            widths.clear()
+
+
+def judge_github(text: str) -> None:
+    """Commands of ours only, each on its line."""
+    for line in text.splitlines():
+        assert re.match(r"::(error|warning|notice) file=|::(error|warning|notice) title=", line), line
+
+
+class _Tags(HTMLParser):
+    known = re.compile(
+        "html|head|meta|title|style|body|header|main|section|article|h[1-3]|p|table|thead|tbody|tr|th|td|ul|ol|li|span|div|"
+        "b|strong|em|i|small|code|pre|details|summary|br|hr|footer|caption|colgroup|col"
+    )
+    attributes = frozenset(
+        ("class", "charset", "lang", "http-equiv", "name", "content", "scope", "colspan", "title", "open")
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert self.known.fullmatch(tag), tag
+        for name, value in attrs:
+            assert name in self.attributes, name
+            assert "evil" not in (value or "")
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+
+def judge_html(text: str) -> None:
+    """Tags of ours only, nothing loaded from elsewhere, and the names as text."""
+    tags = _Tags()
+    tags.feed(text)
+    tags.close()
+    assert "<script>alert(1)</script>" in tags.said
+
+
+def judge_sarif(text: str) -> None:
+    """JSON, whose addresses are addresses."""
+    document = strict_json(text)
+    uris = [artifact["location"]["uri"] for run in document["runs"] for artifact in run["artifacts"]]
+    assert uris
+    assert all(re.fullmatch(r"[A-Za-z0-9._~:/%!$'()*+,;=@-]+", uri) for uri in uris), uris
+    assert any("=n" in one or "%3Dn" in one for one in _strings(document))
+
+
+JUDGES: dict[str, Callable[[str], None]] = {
+    "text": lambda _: None,
+    "json": judge_json,
+    "metadata": judge_json,
+    "csv": judge_csv,
+    "md": judge_markdown,
+    "github": judge_github,
+    "html": judge_html,
+    "sarif": judge_sarif,
+}
+
+
+def judge(form: str, output: bytes) -> None:
+    """Whether the output of a command is what it should be, byte for byte."""
+    text = output.decode("utf-8", errors="strict")
+    if form in ("json", "sarif"):
+        assert text.isascii()
+    check_plain(text)
+    JUDGES[form](text)

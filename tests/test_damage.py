@@ -1,0 +1,73 @@
+"""Damaged files: what once broke a reader or a report, and some that nobody has thought of.
+
+`scripts/fuzz.py` looks for more; what it finds comes to `corpus/`, cut down, a directory for each.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helpers import REPOSITORY, write_graph, write_sample_set
+from test_artifacts_properties import GRAPHS, METADATA, PROFILES, TIMINGS
+from trex_tui.engine import load_engine
+from trex_tui.filtering import FilterError, filter_layers
+
+sys.path.insert(0, str(REPOSITORY / "scripts"))
+
+from fuzzing.damage import damaged
+from fuzzing.examining import COMMANDS, BrokenContractError, check_text, examine
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+@pytest.mark.parametrize("case", sorted(path.name for path in CORPUS.iterdir()))
+def test_what_broke_once_holds(case: str) -> None:
+    examine(CORPUS / case, COMMANDS[0])
+
+
+@given(graph=GRAPHS, profile=PROFILES, timing=TIMINGS, metadata=METADATA, command=st.sampled_from(COMMANDS))
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_structure_is_borne(
+    tmp_path: Path, graph: Any, profile: Any, timing: Any, metadata: Any, command: tuple[str, ...]
+) -> None:
+    roots = {"graph": graph, "profile": profile, "timing": timing, "profile.metadata": metadata}
+    for name, root in roots.items():
+        (tmp_path / f"a.{name}.json").write_text(json.dumps(root), encoding="utf-8")
+    examine(tmp_path, command)
+
+
+@given(rng=st.randoms(use_true_random=False))
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_damage_is_borne(tmp_path: Path, rng: Any) -> None:
+    write_sample_set(tmp_path)
+    whole = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for name in whole:
+        (tmp_path / name).unlink()
+    for name, data in damaged(whole, [whole], rng).items():
+        (tmp_path / name).write_bytes(data)
+    examine(tmp_path, rng.choice(COMMANDS))
+    for path in tmp_path.iterdir():
+        path.unlink()
+
+
+def test_a_pattern_is_not_searched_for_where_it_would_take_minutes(tmp_path: Path) -> None:
+    """Python's matcher needs the square of the length for `a.*b`, and cannot be interrupted."""
+    write_graph(tmp_path / "a.graph.json", [{"Name": "a" * 70_000}, {"Name": "a b"}])
+    engine = load_engine(tmp_path)
+    with pytest.raises(FilterError, match="takes too long"):
+        filter_layers(engine, 'name~"a.*b"')
+    assert [layer.index for layer in filter_layers(engine, 'name~"a b"')] == [1]
+
+
+def test_the_examination_sees_what_gets_out() -> None:
+    check_text("plain, Umlaut ä, 畳\n")
+    for text in ("\x1b[31m", "\x9b", "a\rb", "\u202e", "\ud800"):
+        with pytest.raises(BrokenContractError):
+            check_text(text)
