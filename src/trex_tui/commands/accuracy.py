@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from trex_tui.accuracy.engines import InterruptedRunError, RunOptions, TrtexecFailedError
 from trex_tui.accuracy.gates import GATES
 from trex_tui.accuracy.work import Request, Result, is_onnx, run_comparison
-from trex_tui.artifacts.discover import COMPARISON_ENDING
+from trex_tui.artifacts.elsewhere import COMPARISON_ENDING
 from trex_tui.artifacts.naming import stem_of
 from trex_tui.capture.locate import find_trtexec
 from trex_tui.capture.plan import flag_of
