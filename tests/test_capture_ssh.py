@@ -295,23 +295,6 @@ class TestClocks:
         assert told(clocks) == [LOCK, FREE] * 2
         assert server.left() == []
 
-    def test_what_the_driver_refuses(
-        self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """It is said, the capture goes on, and a lock that somebody else set is not taken away."""
-        clocks = smi(server, here, SMI_MODE="refused")
-        assert capture("--trtexec", str(program(here / "t")), "--lock-clocks", "max") == 0
-        assert told(clocks) == [LOCK]
-        err = capsys.readouterr().err
-        assert "GPU clocks are NOT locked: The current user does not have permission" in err
-        assert "may still be locked" not in err
-
-    def test_no_nvidia_smi(self, here: Path, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-        assert capture("--trtexec", str(program(here / "t")), "--lock-clocks") == 2
-        last = capsys.readouterr().err.splitlines()[-1]
-        assert last == "trex-tui: error: --lock-clocks: there is no nvidia-smi on PATH on jet"
-        assert server.left() == []
-
 
 class TestResume:
     def test_an_engine_that_is_here(
