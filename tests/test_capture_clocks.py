@@ -194,6 +194,24 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
         assert said[-1] == "the GPU clocks may still be locked on jet; free them: sudo nvidia-smi -i 0 -rgc"
 
 
+def test_another_machine_that_refuses(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SMI_MODE", "refused")
+    stop = Stop()
+    driver = RemoteDriver(Loop("jet"), stop, "w")
+    with locked_clocks("max", None, Host().document(), driver) as (_, said):
+        pass
+    assert told(smi) == [LOCK]
+    assert len(said) == 1
+    assert said[0].startswith("GPU clocks are NOT locked: The current user does not have permission")
+    (smi.parent / "bin/nvidia-smi").unlink()
+    with (
+        pytest.raises(TrexError, match="no nvidia-smi on PATH on jet"),
+        locked_clocks("max", None, Host().document(), driver),
+    ):
+        pass
+    stop.close()
+
+
 def test_a_jetson_is_left_alone(smi: Path) -> None:
     facts = Host({"jetson": {"power_mode": "25W"}, "gpu_clock": {"locked": False}}).document()
     with locked_clocks("max", None, facts) as (lock, said):
