@@ -14,7 +14,7 @@ from trex_tui.artifacts.opening import open_bytes, read_piece
 from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.errors import ArtifactError
 
-PIECE_BYTES = 16 * 1024
+PIECE_BYTES = 32 * 1024
 """What is decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
 LONGEST_LINE = 1 << 20
 """Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
