@@ -19,7 +19,7 @@ from helpers import (
     write_json,
     write_profile,
 )
-from trex_tui.artifacts import ArtifactKind, find, scan
+from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError
@@ -58,24 +58,6 @@ def test_loops_of_links(tmp_path: Path) -> None:
     (tmp_path / "self").symlink_to("self")
     (found,) = find(tmp_path)
     assert found.name == "a"
-
-
-def test_unreadable(tmp_path: Path) -> None:
-    path = write_files(tmp_path, {"a.graph.json": GRAPH, "a.profile.json": PROFILE}) / "a.profile.json"
-    path.chmod(0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user can read everything")
-    engine = load_engine(tmp_path)
-    assert [str(one) for one in engine.diagnostics] == [f"{path}: cannot be read: Permission denied"]
-
-
-def test_unreadable_directory(tmp_path: Path) -> None:
-    write_files(tmp_path, {"a.graph.json": GRAPH})
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0)
-    if os.access(closed, os.R_OK):
-        pytest.skip("this user can read everything")
-    assert [one.message for one in scan(tmp_path).diagnostics] == ["cannot be listed: Permission denied"]
 
 
 def test_a_path_through_a_file(tmp_path: Path) -> None:

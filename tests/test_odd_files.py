@@ -110,6 +110,14 @@ def test_a_pipe_that_nobody_writes_to_is_empty(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["build-log", "metadata", "summary", "lint {set} --config"])
+def test_a_path_that_is_none(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = write_files(tmp_path, {"a.graph.json": GRAPH})
+    for path in ("a\0b", "x" * 5000, "\ud800"):
+        assert main([*(word.format(set=place) for word in command.split()), path]) == 2, path
+        assert capsys.readouterr().err.startswith("trex-tui: error: ")
+
+
 def test_a_log_may_come_through_a_pipe() -> None:
     reading, writing = os.pipe()
     os.write(writing, LOG.encode())

@@ -21,7 +21,10 @@ def open_bytes(path: Path, *, may_be_pipe: bool = False) -> BinaryIO:
     Raises:
         OSError: It cannot be opened, or is something else; `strerror` is the end of a sentence about the file.
     """
-    descriptor = os.open(path, _FLAGS)
+    try:
+        descriptor = os.open(path, _FLAGS)
+    except ValueError as error:  # a NUL in the path
+        raise OSError(errno.EINVAL, "it is not a valid path") from error
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISFIFO(mode) and may_be_pipe:

@@ -115,7 +115,7 @@ class TensorFormat:
 
 
 _VECTOR_WORDS = {"two": 2, "four": 4, "eight": 8, "sixteen": 16, "thirty-two": 32, "sixty-four": 64}
-_WIDE = re.compile(r"([A-Za-z-]+) wide channel vectorized", re.IGNORECASE)
+_WIDE = re.compile(r"([A-Za-z-]{1,40}) wide channel vectorized", re.IGNORECASE)
 _CHANNEL_MULTIPLE = re.compile(r"channel (?:% (\d{1,6}) == 0|== (\d{1,6})\b)", re.IGNORECASE)
 _COLUMN_STRIDE = re.compile(r"column stride % (\d{1,6}) == 0", re.IGNORECASE)
 # Enumerators of nvinfer1::TensorFormat, which TensorRT 10 and later put in parentheses.
