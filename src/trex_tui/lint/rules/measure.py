@@ -34,7 +34,7 @@ _UNSTABLE = re.compile(
     r"(?P<what>[A-Z][\w -]{2,40}?) is unstable, with coefficient of variance = (?P<pct>\d{1,6}(?:\.\d{1,9})?)%"
 )
 _BUILD_SHAPE = re.compile(r"^Input build shapes? \(profile (?P<profile>\d+)\)$|^Input build shapes?$")
-_SHAPES = re.compile(r"(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
+_SHAPES = re.compile(r"(?<![^=,\s])(?P<name>[^=,\s]+)=(?P<sizes>[\dx+]+)")
 
 
 def _few_iterations(context: Context) -> Iterator[Finding | NotChecked]:
