@@ -139,6 +139,15 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         await session.press("escape")
         await session.until(lambda: on_top(session) == "EngineScreen")
 
+        with monkeypatch.context() as served:
+            served.setattr(type(session.app), "is_web", property(lambda _: True))
+            await session.press("P")
+            await session.until(lambda: "nothing is run for a browser" in told(session))
+            await session.press("enter")
+            assert on_top(session) == "CaptureScreen", "who only looks runs nothing"
+            await session.press("escape")
+            await session.until(lambda: on_top(session) == "EngineScreen")
+
         monkeypatch.setenv("TRTEXEC", str(place / "none"))
         await session.press("P")
         await session.until(lambda: "Not measured again here" in session.text)

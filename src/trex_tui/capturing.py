@@ -29,7 +29,11 @@ class Capturer:
 
     def ask(self) -> None:
         """Show what would be run; nothing is, before a person says so."""
-        self._app.push_screen(CaptureScreen(again_of(self._engine)), self._chosen)
+        again = again_of(self._engine)
+        if self._app.is_web:
+            # Whoever reaches the port may look; to run programs takes an account on this machine.
+            again = again.impossible("nothing is run for a browser")
+        self._app.push_screen(CaptureScreen(again), self._chosen)
 
     def _chosen(self, chosen: Chosen | None) -> None:
         if chosen is not None:
