@@ -15,7 +15,7 @@ from trex_tui.lint.registry import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-INTERACTIVE = ("open", "serve", "capture", "--ascii")
+INTERACTIVE = ("open", "serve", "capture", "accuracy", "--ascii")
 
 
 def commands() -> list[str]:
