@@ -206,3 +206,16 @@ class TestDiff:
         texts = [text for one in sections for text in (one.title, *one.lines)]
         texts += [cell for one in sections if one.table for row in one.table.rows for cell in row]
         assert all(text.isprintable() for text in texts)
+
+
+class TestReport:
+    def test_one_engine_and_a_comparison_tell_it_once(
+        self, sets: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        content = document(side(sets / "fp32/net.engine"), side(sets / "int8/net.engine"))
+        put(sets / "int8/net.accuracy/output_diff.json", content)
+        for paths in ([sets / "int8"], [sets / "fp32", sets / "int8"]):
+            assert main(["report", *map(str, paths), "--format", "md"]) == 0
+            assert capsys.readouterr().out.count("How alike the outputs are") == 1
+        assert main(["report", str(sets / "fp32"), "--format", "md"]) == 0
+        assert "How alike" not in capsys.readouterr().out

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from helpers import ARTIFACTS, chain, layer, strict_json, tensor, write_graph, write_profile, write_sample_set
+from helpers import (
+    ARTIFACTS,
+    REPOSITORY,
+    chain,
+    layer,
+    strict_json,
+    tensor,
+    write_graph,
+    write_profile,
+    write_sample_set,
+)
 from test_report_page import HOSTILE, write_hostile
 from trex_tui.cli import main
 
@@ -270,3 +280,16 @@ def test_a_broken_engine_costs_itself(capsys, tmp_path):
     assert [one["name"] for one in report["engines"]] == ["a"]
     assert report["comparison"] is None
     assert "b.profile.json" in report["diagnostics"][0]["file"]
+
+
+def test_the_state_of_the_machine_stands_before_the_times(capsys):
+    (engine,) = document(capsys, REPOSITORY / "sample_artifacts" / "alexnet")["engines"]
+    (summary,) = json.loads(run(capsys, "summary", "--json", REPOSITORY / "sample_artifacts" / "alexnet")[1])[
+        "engines"
+    ]
+    titles = [section["id"] for section in engine["sections"]]
+    assert titles.index("capture") < titles.index("timing")
+    (capture,) = [section for section in engine["sections"] if section["id"] == "capture"]
+    said = " ".join(capture["sentences"]).lower()
+    assert summary["capture"]["doubts"]
+    assert all(doubt["text"].lower() in said for doubt in summary["capture"]["doubts"])

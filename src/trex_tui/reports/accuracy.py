@@ -63,7 +63,9 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     reference, first = _place_of(result.reference, engines)
     test, second = _place_of(result.test, engines)
     proof = "name" if "name" in (first, second) else "sha256"
-    if test is not None and reference != test and (reference is not None or result.reference.kind == "onnx"):
+    # Of one engine alone it is told what it was held against; of several, only what is among them.
+    is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
+    if test is not None and reference != test and is_known:
         return AccuracyEvidence(path, result, reference, test, proof)
     about = f"{_name(result.test)} against {_name(result.reference)}"
     why = f"{path} is about {about}, which are not the engines compared here; its numbers are not shown"

@@ -32,5 +32,8 @@ def make_report(
         " · ".join(names) if len(names) < 4 else f"{names[0]} and {plural(len(names) - 1, 'other engine')}"
     )
     parts = [comparison_part(compared)] if compared else []
-    parts += [engine_part(number, one, top) for number, one in enumerate(engines, start=1)]
+    parts += [
+        engine_part(number, one, top, is_alone=compared is None)
+        for number, one in enumerate(engines, start=1)
+    ]
     return Report(title, parts, tuple(diagnostics))
