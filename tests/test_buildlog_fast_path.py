@@ -77,7 +77,17 @@ TIMED = st.builds(
     st.just("Tactic Name: "),
     st.sampled_from(["kernel_a", "kernel b numSplitK: 1", "-", "", " ", "kernel Tactic: 0x1"]),
     st.sampled_from(
-        ["0x0000000000000001", "-7", "12", "0x1", "0xfffffffffffffffff", "0x00x0000000000001", "none", ""]
+        [
+            "0x0000000000000001",
+            "-7",
+            "12",
+            "0x1",
+            "0xfffffffffffffffff",
+            "0x00x0000000000001",
+            "0x000000000000001 ",
+            "none",
+            "",
+        ]
     ),
     st.sampled_from(["0.5", "inf", "nan", "1e-3", "", "0.5 ", "0.5 ms"]),
 )

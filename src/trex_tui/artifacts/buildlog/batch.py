@@ -13,8 +13,7 @@ from array import array
 from trex_tui.artifacts.buildlog.tactics import Columns, Tactics, parse_id
 
 _NAN = math.nan
-_HEAD, _TACTIC = "Tactic Name: ", " Tactic: "
-_HEX = len("0x632674f65e3422ae")
+_HEAD = "Tactic Name: "
 TIME = " Time: "
 STAMP_INSIDE = "/20"
 """In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
@@ -39,7 +38,7 @@ class TacticColumns:
         self.columns = Columns()
         self.next = 0
         self._places = {"": 0, "-": 0}
-        self._heads = {_TACTIC[1:]: 0}
+        self._heads = {"": 0}
         self._set_names: list[tuple[int, str, int | None]] = []
 
     def place_of(self, text: str) -> int:
@@ -96,66 +95,36 @@ class TacticColumns:
         Returns:
             False if one has another form, or holds a second time stamp: then none is taken.
         """
-        found = self._taken(lines, prefix) or self._taken_one_by_one(lines, prefix)
-        if found is None:
+        count = len(lines)
+        text = "\n".join(lines)
+        parts = text.replace(" Tactic: ", "\n").replace(TIME, "\n").split("\n")
+        if len(parts) != 3 * count:
             return False
-        ids, times, names = found
+        known = self._heads
+        try:
+            ids, times = _ids(parts[1::3]), array("d", map(float, parts[2::3]))
+            try:
+                names = array("I", [known[head[prefix:]] for head in parts[0::3]])
+            except KeyError:
+                names = array("I", [self._place_of_head(head[prefix:]) for head in parts[0::3]])
+        except (ValueError, OverflowError):
+            return False
         columns = self.columns
         columns.ids.extend(ids)
         columns.times.extend(times)
         columns.names.extend(names)
         return True
 
-    def _taken(self, lines: list[str], prefix: int) -> _Taken | None:
-        """Numbers, times and names of lines whose numbers have 16 hexadecimal digits, as since TensorRT 8.2."""
-        parts = ("\n" + "\n".join(lines)).split(TIME)
-        if len(parts) != len(lines) + 1:
-            return None
-        last = parts.pop()
-        ids = _hex_ids([part[-_HEX:] for part in parts])
-        if ids is None:
-            return None
-        cut = [part.partition("\n") for part in parts]  # each begins with the time of the line before
-        known = self._heads
-        try:
-            times = array("d", [float(time) for time, _, _ in cut[1:]])
-            times.append(float(last))
-            try:
-                names = array("I", [known[line[prefix:-_HEX]] for _, _, line in cut])
-            except KeyError:
-                names = array("I", [self._place_of_head(line[prefix:-_HEX]) for _, _, line in cut])
-        except ValueError:
-            return None
-        return ids, times, names
-
-    def _taken_one_by_one(self, lines: list[str], prefix: int) -> _Taken | None:
-        """The same of lines with numbers of any length."""
-        parts = "\n".join(lines).replace(" Tactic: ", " Tactic: \n").replace(TIME, "\n").split("\n")
-        if len(parts) != 3 * len(lines):
-            return None
-        try:
-            ids, times = _ids(parts[1::3]), array("d", map(float, parts[2::3]))
-            names = array("I", [self._place_of_head(head[prefix:]) for head in parts[0::3]])
-        except (ValueError, OverflowError):
-            return None
-        return ids, times, names
-
     def _place_of_head(self, head: str) -> int:
-        """Where the name in `Tactic Name: K Tactic: ` stands; 0 where there is none.
+        """Where the name in `Tactic Name: K` stands; 0 where there is none.
 
         Raises:
             ValueError: The head is another.
         """
         place = self._heads.get(head)
         if place is None:
-            name = head[len(_HEAD) : -len(_TACTIC)]
-            if (
-                not head.startswith(_HEAD)
-                or not head.endswith(_TACTIC)
-                or not name
-                or STAMP_INSIDE in name
-                or _TACTIC in name
-            ):
+            name = head[len(_HEAD) :]
+            if not head.startswith(_HEAD) or not name or STAMP_INSIDE in name:
                 raise ValueError
             place = self._heads[head] = self.place_of(name)
         return place
@@ -204,35 +173,26 @@ class TacticColumns:
             columns.parameters.append(self.place_of((match["rest"] or "").strip()))
 
 
-_Taken = tuple["array[int]", "array[float]", "array[int]"]
-
-
-def _hex_ids(texts: list[str]) -> array[int] | None:
-    """Tactic numbers of 16 hexadecimal digits; None if one is none."""
-    joined = "".join(texts)
-    count = len(texts)
-    if len(joined) != _HEX * count or not joined[0::_HEX].count("0") == joined[1::_HEX].count("x") == count:
-        return None
-    try:
-        ids = array("Q", bytes.fromhex(joined.replace("0x", "")))
-    except ValueError:
-        return None
-    if len(ids) != count:
-        return None
-    if sys.byteorder == "little":
-        ids.byteswap()
-    return ids
-
-
 def _ids(texts: list[str]) -> array[int]:
     """Tactic numbers.
 
     Raises:
         ValueError, OverflowError: One is no number of 64 bits.
     """
+    joined = "".join(texts)
+    count = len(texts)
+    if len(joined) == 18 * count and joined[0::18].count("0") == joined[1::18].count("x") == count:
+        # All have 16 hexadecimal digits, as since TensorRT 8.2.
+        ids = array("Q", bytes.fromhex(joined.replace("0x", "")))
+        if len(ids) == count:
+            if sys.byteorder == "little":
+                ids.byteswap()
+            return ids
+    if joined.split() != [joined]:
+        raise ValueError  # `int` allows blanks around a number
     numbers = [parse_id(text) for text in texts]
     known = [number for number in numbers if number is not None]
-    if len(known) != len(texts):
+    if len(known) != count:
         raise ValueError
     return array("Q", known)
 
