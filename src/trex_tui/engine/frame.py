@@ -12,6 +12,9 @@ from trex_tui.engine.columns import COLUMNS, Column
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
+_TEXT = pd.StringDtype("python")
+"""Not that of Arrow, which pandas takes by itself where it is installed: names with lone surrogates have no place there."""
+
 
 def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
     """One row per layer, in execution order; unknown values are missing, never 0."""
@@ -19,7 +22,7 @@ def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataF
         {
             column.name: pd.array(column.values(engine), dtype="object")
             if column.dtype == "object"
-            else pd.Series(column.values(engine), dtype=column.dtype)
+            else pd.Series(column.values(engine), dtype=_TEXT if column.dtype == "string" else column.dtype)
             for column in columns
         }
     )
