@@ -12,6 +12,9 @@ from trex_tui.engine.columns import COLUMNS, Column
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
+_TEXT = pd.StringDtype("python")
+"""Not that of Arrow, which pandas takes by itself where it is installed: names with lone surrogates have no place there."""
+
 
 # Where pyarrow is installed, pandas would keep texts in it, which cannot hold the lone surrogates of a damaged name.
 _TEXT = pd.StringDtype("python")
