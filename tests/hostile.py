@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from helpers import STAMP, strict_json, timing_row, write_json
 
@@ -167,6 +168,20 @@ COMMANDS = (
     Command("build-log {log} --layer log", "text"),
     Command("build-log {log} --json", "json"),
     Command("metadata {log}", "metadata"),
+    Command("layers {set} --chart layers", "svg"),
+    Command("report {set} --format html", "html"),
+    Command("report {set} {other} --format html", "html"),
+    Command("report {set} --format md", "md"),
+    Command("report {set} --format json", "json"),
+    Command("times {set}", "text"),
+    Command("times {set} --json", "text"),  # in which there are no names of layers
+    Command("export {set} -o - --format dot", "text"),
+    Command("export {set} -o - --format svg", "svg"),
+    Command("export {set} -o - --format graphml", "xml"),
+    Command("export {set} -o - --format gexf", "xml"),
+    Command("export {set} -o - --format json", "json"),
+    Command("export {set} -o - --format csv", "csv"),
+    Command("export {set} -o - --format trace", "json"),
 )
 
 _MAY_ACT = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -270,6 +285,31 @@ def judge_html(text: str) -> None:
     assert "<script>alert(1)</script>" in tags.said
 
 
+def judge_xml(text: str) -> None:
+    """Well-formed, without a declaration of entities, and the names as text."""
+    assert "<!ENTITY" not in text
+    root = ElementTree.fromstring(text)
+    said = "".join(part for one in root.iter() for part in (one.text or "", *one.attrib.values()))
+    assert "[red]x[/red]" in said or "<script>alert(1)</script>" in said
+
+
+_PASSIVE = {
+    *("svg", "g", "defs", "title", "desc", "style", "text", "tspan", "a", "rect", "path", "line", "polyline"),
+    *("polygon", "circle", "ellipse", "clipPath", "marker", "linearGradient", "stop"),
+}
+
+
+def judge_svg(text: str) -> None:
+    """A picture that does nothing and loads nothing."""
+    judge_xml(text)
+    for one in ElementTree.fromstring(text).iter():
+        assert one.tag.rpartition("}")[2] in _PASSIVE, one.tag
+        for name, value in one.attrib.items():
+            key = name.rpartition("}")[2]
+            assert not key.startswith("on"), name
+            assert key != "href" or value.startswith("#"), value
+
+
 def judge_sarif(text: str) -> None:
     """JSON, whose addresses are addresses."""
     document = strict_json(text)
@@ -288,6 +328,8 @@ JUDGES: dict[str, Callable[[str], None]] = {
     "github": judge_github,
     "html": judge_html,
     "sarif": judge_sarif,
+    "svg": judge_svg,
+    "xml": judge_xml,
 }
 
 
