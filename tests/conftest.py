@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from helpers import ARTIFACTS
+from helpers import ARTIFACTS, examples
 
-settings.register_profile("local", deadline=None, max_examples=60)
-settings.register_profile("ci", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile("local", deadline=None, max_examples=examples(80))
+settings.register_profile("ci", deadline=None, max_examples=examples(80), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 _HOMES = count()

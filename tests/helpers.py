@@ -12,7 +12,19 @@ from typing import Any
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+THOROUGH = bool(os.environ.get("TREX_TUI_THOROUGH"))
+"""Try everything that repeats itself: more examples, every seed and size. `.ci/run` does so on other Pythons."""
 ARTIFACTS = Path(os.environ.get("TREX_TUI_ARTIFACTS") or REPOSITORY.parent / "shared" / "artifacts")
+
+
+def examples(number: int) -> int:
+    """How many examples of a property to try."""
+    return number if THOROUGH else max(number // 4, 5)
+
+
+def some(values: Sequence[Any], few: int = 1) -> Sequence[Any]:
+    """The first of several that show the same; all of them where the suite is to be thorough."""
+    return values if THOROUGH else values[:few]
 
 
 @dataclass(frozen=True)

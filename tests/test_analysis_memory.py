@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import layer, real_sets, tensor, write_graph
+from helpers import examples, layer, real_sets, tensor, write_graph
 from trex_tui.analysis.memory import ActivationMemory, activation_memory, live_tensors, traffic_bytes
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.layer_info import LayerInfo
@@ -187,7 +187,7 @@ def intervals(engine: Engine, name: str) -> list[tuple[int, int]]:
 
 
 @given(LAYERS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_random_engines_against_the_definition(layers: list[dict[str, Any]]) -> None:
     engine = engine_of(layers)
     memory = activation_memory(engine)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import layer, real_sets, write_graph, write_profile
+from helpers import examples, layer, real_sets, write_graph, write_profile
 from trex_tui.analysis.rollup import NO_NODE, Share, by_module, by_onnx_node
 from trex_tui.analysis.structure import by_stream
 from trex_tui.analysis.totals import total_by_kind, total_by_precision
@@ -132,6 +132,6 @@ TIMES = st.lists(st.one_of(st.none(), st.just(0.0), st.floats(1e-6, 1e6)), max_s
 
 
 @given(RANDOM_LAYERS, TIMES)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_sums_of_random_engines(layers: list[dict[str, Any]], times: list[float | None]) -> None:
     sums_add_up(engine_of(layers, times))

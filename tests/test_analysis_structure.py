@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import layer, real_sets, tensor, write_graph, write_profile
+from helpers import examples, layer, real_sets, tensor, write_graph, write_profile
 from test_analysis_rollup import engine_of
 from trex_tui.analysis.structure import (
     by_stream,
@@ -93,7 +93,7 @@ TIMES = st.lists(st.integers(0, 9), min_size=7, max_size=7)
 
 
 @given(LAYERS, TIMES)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_path_is_longer(layers: list[dict[str, Any]], times: list[int]) -> None:
     engine = engine_of(layers, [float(one) for one in times])
     path = critical_path(engine)

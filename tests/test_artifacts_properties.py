@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from helpers import chain, profile_line, profile_text, timing_row
+from helpers import chain, examples, profile_line, profile_text, timing_row
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.artifacts.profile import read_profile
@@ -156,7 +156,7 @@ def test_readers_fail_by_artifact_error_only(tmp_path: Path, kind: str, root: An
 
 
 @given(graph=GRAPHS, profile=PROFILES, timing=TIMINGS, metadata=METADATA)
-@settings(IN_TMP_PATH, max_examples=120)
+@settings(IN_TMP_PATH, max_examples=examples(120))
 def test_sets_open_or_say_why(tmp_path: Path, graph: Any, profile: Any, timing: Any, metadata: Any) -> None:
     files = {"graph": graph, "profile": profile, "timing": timing, "profile.metadata": metadata}
     for name, root in files.items():
@@ -181,7 +181,7 @@ REALISTIC = {
     edits=st.lists(st.tuples(st.floats(0, 0.999), st.binary(max_size=4)), max_size=4),
 )
 @example(name="a.profile.json", cut=0.0, edits=[])
-@settings(IN_TMP_PATH, max_examples=200)
+@settings(IN_TMP_PATH, max_examples=examples(200))
 def test_damaged_files_open_or_say_why(
     tmp_path: Path, name: str, cut: float, edits: list[tuple[float, bytes]]
 ) -> None:
@@ -197,7 +197,7 @@ def test_damaged_files_open_or_say_why(
 
 
 @given(data=st.binary(max_size=200))
-@settings(IN_TMP_PATH, max_examples=150)
+@settings(IN_TMP_PATH, max_examples=examples(150))
 def test_any_bytes_open_or_say_why(tmp_path: Path, data: bytes) -> None:
     for name in ("a.json", "b.log", "c.engine", "d.log.gz"):
         (tmp_path / name).write_bytes(data)

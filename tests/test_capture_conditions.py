@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import chain, write_graph, write_profile
+from helpers import chain, examples, write_graph, write_profile
 from trex_tui import load_engine
 from trex_tui.analysis.compare import compare
 from trex_tui.analysis.compare.model import CautionKind
@@ -224,7 +224,7 @@ class TestReading:
         max_leaves=8,
     )
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @given(data=st.data())
     def test_anything_is_read(
         self, data: st.DataObject, sample: Engine, tmp_path_factory: pytest.TempPathFactory

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from helpers import some
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.robust import percentile
 from trex_tui.artifacts.jsonfile import gc_paused
@@ -33,7 +34,7 @@ from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
 PALETTE = Palette(lambda _: "$primary", lambda _: "$success")
-SIZES = [(40, 10), (60, 16), (78, 20), (80, 24), (134, 41), (200, 60)]
+SIZES = some([(40, 10), (78, 20), (200, 60), (60, 16), (80, 24), (134, 41)], 3)
 OF_LAYERS = [chart for chart in CHARTS if chart.id not in ("histogram", "over-time", "percentiles", "memory")]
 HOSTILE = [
     "\x1b[31mred\x1b[0m/[bold]x[/bold]",
@@ -101,7 +102,7 @@ def test_every_chart_is_exactly_as_large_as_asked(sample, chart, size):
     assert {cell_len("".join(span.text for span in line)) for line in lines} == {width}
 
 
-@pytest.mark.parametrize("size", [(1, 1), (2, 3), (10, 4), (25, 7)])
+@pytest.mark.parametrize("size", some([(1, 1), (10, 4), (2, 3), (25, 7)], 2))
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.id)
 def test_no_size_is_too_small(noisy, chart, size):
     lines = draw(chart, Subject(noisy, noisy.layers, PALETTE, current=noisy.layers[0]), *size)

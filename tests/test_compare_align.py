@@ -22,7 +22,7 @@ from compare_cases import (
     without,
     write_engine,
 )
-from helpers import REAL_SETS, RealSet, real_sets
+from helpers import REAL_SETS, RealSet, real_sets, some
 from trex_tui.analysis.compare import Align, Match
 from trex_tui.analysis.compare.align import align_pair
 from trex_tui.analysis.compare.traits import Traits
@@ -74,7 +74,7 @@ def test_with_all_layers_renamed_structure_finds_them(source: RealSet) -> None:
     assert changed.right_pairs(found) == len(engine.layers)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", some([1, 2]))
 @pytest.mark.parametrize("source", DETAILED)
 def test_names_that_lie_are_refused_and_structure_finds_the_layers(source: RealSet, seed: int) -> None:
     engine = load_real(source)
@@ -85,7 +85,7 @@ def test_names_that_lie_are_refused_and_structure_finds_the_layers(source: RealS
     assert changed.right_pairs(found) >= 0.99 * len(engine.layers)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", some([1, 2, 3]))
 @pytest.mark.parametrize("source", DETAILED)
 def test_in_any_order_layers_find_themselves(source: RealSet, seed: int) -> None:
     engine = load_real(source)
@@ -96,7 +96,7 @@ def test_in_any_order_layers_find_themselves(source: RealSet, seed: int) -> None
 
 
 @pytest.mark.parametrize("backwards", [False, True], ids=["joined", "split"])
-@pytest.mark.parametrize("share", [0.1, 0.6])
+@pytest.mark.parametrize("share", some([0.6, 0.1]))
 @pytest.mark.parametrize("source", DETAILED)
 def test_layers_fused_differently_lie_in_one_small_block(
     source: RealSet, share: float, backwards: bool

@@ -24,7 +24,7 @@ from compare_cases import (
     without,
     write_engine,
 )
-from helpers import REAL_SETS, write_profile
+from helpers import REAL_SETS, examples, write_profile
 from trex_tui.analysis.compare import (
     Align,
     CautionKind,
@@ -141,7 +141,7 @@ def test_what_only_the_others_have_is_matched_among_them(artifacts: Path) -> Non
     assert third.matches == found.differences[1].matches  # type: ignore[union-attr]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 10_000))
 def test_engines_changed_in_any_way_still_add_up(seed: int) -> None:
     drawn = Random(seed)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import layer, tensor
+from helpers import examples, layer, tensor
 from trex_tui.analysis.totals import total_by, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.layer_info import LayerInfo
@@ -41,7 +41,7 @@ def engine_of(layers: list[dict[str, Any]], rows: list[ProfileRow]) -> Engine:
 
 
 @given(LAYERS, ROWS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_sums_add_up(layers: list[dict[str, Any]], rows: list[ProfileRow]) -> None:
     engine = engine_of(layers, rows)
     for totals in (total_by_kind(engine), total_by_precision(engine), total_by(engine, lambda one: one.name)):
@@ -64,7 +64,7 @@ def test_sums_add_up(layers: list[dict[str, Any]], rows: list[ProfileRow]) -> No
 
 
 @given(LAYERS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_links_point_to_a_writer_and_a_reader(layers: list[dict[str, Any]]) -> None:
     engine = engine_of(layers, [])
     links = follow_tensors(engine.layers)
@@ -84,7 +84,7 @@ def test_links_point_to_a_writer_and_a_reader(layers: list[dict[str, Any]]) -> N
 
 
 @given(st.lists(NAMES, max_size=12), ROWS)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_the_join_is_a_partition(names: list[str], rows: list[ProfileRow]) -> None:
     """Every row goes to at most one layer, in order; what is left on either side has nothing left to go to."""
     marked = [ProfileRow(row.name, None, float(place), None, None) for place, row in enumerate(rows)]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
-from helpers import RealSet, real_sets
+from helpers import RealSet, examples, real_sets
 from trex_tui.engine import Engine, load_engine
 from trex_tui.graphs.build import GraphOptions, Regions, build_graph
 from trex_tui.graphs.layering import layered
@@ -33,7 +33,7 @@ edges_of_boxes = st.integers(1, 40).flatmap(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(edges_of_boxes)
 def test_rows_hold_everything_once_and_run_downwards(drawn: tuple[int, list[tuple[int, int]]]) -> None:
     boxes, edges = drawn
@@ -55,7 +55,7 @@ def test_rows_hold_everything_once_and_run_downwards(drawn: tuple[int, list[tupl
     assert layered(boxes, edges) == layering
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(edges_of_boxes, st.integers(10, 300))
 def test_boxes_of_a_row_never_overlap(drawn: tuple[int, list[tuple[int, int]]], width: int) -> None:
     layering = layered(*drawn)
@@ -70,7 +70,7 @@ def test_boxes_of_a_row_never_overlap(drawn: tuple[int, list[tuple[int, int]]], 
 numbers = st.floats(-1e4, 1e4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(numbers, st.floats(0.1, 10.0), st.floats(0, 50)), min_size=1, max_size=12))
 def test_spread_is_the_nearest_that_keeps_the_gaps(rows: list[tuple[float, float, float]]) -> None:
     wanted, weights, widths = (list(one) for one in zip(*rows, strict=True))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from browser import Page, browsing, find_chromium
-from helpers import chain, layer, tensor, timing_row, write_graph, write_json, write_profile
+from helpers import chain, examples, layer, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui.cli import main
 from trex_tui.reports.diff.sections import Section as DiffSection
 from trex_tui.reports.diff.sections import Table as DiffTable
@@ -250,7 +250,7 @@ def tiny(text: str, value: float | None) -> Report:
 
 
 @given(st.text(max_size=40), st.none() | st.floats(allow_nan=True, allow_infinity=True))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_any_text_and_number_make_a_sound_page(text: str, value: float | None) -> None:
     written = report_page(tiny(text, value))
     page = Reader(written)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import messages, timing_row, write_json
+from helpers import examples, messages, timing_row, write_json
 from trex_tui.analysis.timing import timing_statistics
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
@@ -38,7 +38,7 @@ ROWS = st.integers(1, 12).flatmap(
     )
 )
 KEYS = ("times", "latency", "unit", "value", "0", "1", "x", "computeMs")
-SETTINGS = settings(max_examples=60, deadline=None)
+SETTINGS = settings(max_examples=examples(60), deadline=None)
 
 
 @st.composite
