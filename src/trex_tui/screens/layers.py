@@ -176,6 +176,8 @@ class LayersPane(EnginePane):
     @on(AnswerFailed)
     def _not_computed(self, event: AnswerFailed) -> None:
         self.facts = event.problem
+        if self.display:
+            event.stop()
         self._show_side()
 
     @on(RowHighlighted)

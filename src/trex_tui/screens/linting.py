@@ -118,7 +118,9 @@ class LintingScreen(WalkingScreen):
     @on(AnswerFailed)
     def _lint_failed(self, event: AnswerFailed) -> None:
         """The panes would wait for the findings for ever; of other answers they know themselves."""
-        for pane in self.query(EnginePane) if event.what == RULES else ():
+        if event.what != RULES:
+            return
+        for pane in self.query(EnginePane):
             pane.show_lint_problem(event.problem)
 
     def tell_findings(self, panes: Iterable[EnginePane]) -> None:

@@ -109,6 +109,8 @@ class MemoryPane(EnginePane):
     @on(AnswerFailed)
     def _not_computed(self, event: AnswerFailed) -> None:
         self.strip.show((), event.problem, None)
+        if self.display:
+            event.stop()
 
     # Filter and current layer
 

@@ -41,7 +41,7 @@ from trex_tui.reports.overview import (
 from trex_tui.reports.summary import doubt_sentences
 from trex_tui.screens.answering import AnswerFailed, answering
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
-from trex_tui.text import plural
+from trex_tui.text import MISSING, plural
 from trex_tui.widgets.bars import BarTable, bar_lines
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.columns import latency_columns
@@ -87,6 +87,8 @@ class OverviewPane(EnginePane):
         self.lint: LintResult | None = None
         self._lint_waiting = self._waiting = "…"
         """What stands where findings, and figures, are still missing."""
+        self._is_hopeless = False
+        """Whether what was to be computed never will be."""
         self._layers: Sequence[Layer] = engine.layers
         self._hot: Sequence[Layer] = ()
         self._extra: Layer | None = None
@@ -125,7 +127,9 @@ class OverviewPane(EnginePane):
 
     @on(AnswerFailed)
     def _not_analysed(self, event: AnswerFailed) -> None:
-        self._waiting = event.problem
+        self._waiting, self._is_hopeless = event.problem, True
+        if self.display:
+            event.stop()
         self._renew()
 
     def _renew(self) -> None:
@@ -219,7 +223,7 @@ class OverviewPane(EnginePane):
     # Lines
 
     def _performance_lines(self, width: int) -> list[TextLine]:
-        gap = gap_sentences(self.engine, self.analysis)
+        gap = () if self._is_hopeless else gap_sentences(self.engine, self.analysis)
         return sections(
             [heading_line("Performance"), *self._run_lines(width), *self._doubt_lines()],
             [heading_line("Layers against end to end"), *map(sentence_line, gap)] if gap else [],
@@ -252,10 +256,16 @@ class OverviewPane(EnginePane):
     def _engine_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - facts wrap by themselves
         return sections(
             [heading_line("Engine"), *fact_lines(engine_facts(self.engine))],
-            [heading_line("Memory"), *fact_lines(memory_facts(self.engine, self.analysis))],
-            [heading_line("Work"), *fact_lines(work_facts(self.engine, self.analysis))],
+            [heading_line("Memory"), *fact_lines(self._known(memory_facts(self.engine, self.analysis)))],
+            [heading_line("Work"), *fact_lines(self._known(work_facts(self.engine, self.analysis)))],
             self._condition_lines(),
         )
+
+    def _known(self, facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Nothing is promised that will not come."""
+        if not self._is_hopeless:
+            return facts
+        return [(label, MISSING if value == "…" else value) for label, value in facts]
 
     def _condition_lines(self) -> list[TextLine]:
         told = condition_facts(self.engine, conditions.utc_now())
