@@ -59,8 +59,8 @@ def test_a_terminal_that_is_gone_ends_the_program(engine, tmp_path, is_its_own):
 def test_a_signal_before_the_first_frame(start, engine):
     terminal = start(engine)
     terminal.until(lambda: b"\x1b[?1049h" in terminal.written, "the other screen")
-    terminal.child.kill(signal.SIGTERM)
-    assert terminal.finish() == 143
+    terminal.child.kill(signal.SIGQUIT)
+    assert terminal.finish() == 131
     assert terminal.after == terminal.before
     assert terminal.written.rindex(b"\x1b[?1049l") > terminal.written.rindex(b"\x1b[?1049h")
     assert terminal.written.rindex(b"\x1b[?25h") > terminal.written.rindex(b"\x1b[?25l")
