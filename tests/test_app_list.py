@@ -10,9 +10,9 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-import trex_tui.app as app_module
-from trex_tui.app import INTERNAL_ERROR, LOG_VARIABLE, TrexApp, run_app
-from trex_tui.errors import ArtifactError, TrexError
+from trex_tui.app import TrexApp, run_app
+from trex_tui.errors import ArtifactError, ExitCode, TrexError
+from trex_tui.faults import LOG_VARIABLE, report
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.text import TextScreen
@@ -207,8 +207,8 @@ def test_unexpected_error_is_one_line_and_its_own_exit_code(tmp_path, monkeypatc
         monkeypatch.setattr(EngineScreen, "action_notes", failing)
     else:
         monkeypatch.setattr("trex_tui.widgets.header.EngineHeader.render", failing)
-    assert run_app([str(small_engine(tmp_path))]) == INTERNAL_ERROR
-    assert LOG_VARIABLE in check_one_line(capsys)
+    assert run_app([str(small_engine(tmp_path))]) == ExitCode.INTERNAL_ERROR
+    assert "--log-file" in check_one_line(capsys)
 
 
 def test_traceback_goes_to_the_log_that_was_asked_for(tmp_path, monkeypatch, capsys):
@@ -216,14 +216,14 @@ def test_traceback_goes_to_the_log_that_was_asked_for(tmp_path, monkeypatch, cap
     monkeypatch.setenv(LOG_VARIABLE, str(log))
     headless(monkeypatch)
     monkeypatch.setattr("trex_tui.loading.load_set", failing)
-    assert run_app([str(small_engine(tmp_path / "net"))]) == INTERNAL_ERROR
+    assert run_app([str(small_engine(tmp_path / "net"))]) == ExitCode.INTERNAL_ERROR
     assert str(log) in check_one_line(capsys)
     assert "Traceback" in log.read_text(encoding="utf-8")
 
 
 def test_log_that_cannot_be_written_is_no_second_error(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(LOG_VARIABLE, str(tmp_path))
-    assert app_module._report_crash(RuntimeError("it\x1b[31m broke\nbadly")) == INTERNAL_ERROR
+    assert report(RuntimeError("it\x1b[31m broke\nbadly")) == ExitCode.INTERNAL_ERROR
     assert "cannot be written" in check_one_line(capsys)
 
 

@@ -179,6 +179,11 @@ async def test_the_footer_says_what_the_key_under_the_mouse_does(tmp_path):
         assert isinstance(footer.tooltip, Content)
         assert "Show only layers that match" in footer.tooltip.plain
         assert footer.key_at(at - 1) is None, "the blank between two keys"
+        keys = session.footer
+        await session.press("question_mark")
+        await session.until(lambda: session.footer == "esc close", "the keys of the window instead")
+        await session.press("escape")
+        await session.until(lambda: session.footer == keys, "those of the screen again")
 
 
 def test_spare_keys_go_first_where_the_footer_is_narrow():

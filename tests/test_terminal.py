@@ -182,24 +182,6 @@ def test_signals_leave_the_terminal_as_it_was(start, engine, number, code):
     terminal.check_restored()
 
 
-def test_unexpected_error_restores_the_terminal(start, engine):
-    code = (
-        "import sys, trex_tui.screens.engine as e\n"
-        "def fail(self): raise RuntimeError('broke')\n"
-        "e.EngineScreen.action_notes = fail\n"
-        "from trex_tui.cli import main\n"
-        "sys.exit(main())"
-    )
-    terminal = start(engine, code=code)
-    terminal.shows("q quit")
-    terminal.send("!")
-    assert terminal.finish() == 70
-    terminal.check_restored()
-    last = terminal.written.rsplit(b"\x1b[?1049l", 1)[1]
-    assert b"trex-tui: internal error: RuntimeError: broke" in last
-    assert b"Traceback" not in terminal.written
-
-
 def test_nothing_to_open_is_told_on_the_terminal_that_was(start, tmp_path):
     terminal = start(tmp_path)
     assert terminal.finish() == 2

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import sys
-import traceback
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.theme import Theme
@@ -23,7 +20,9 @@ from textual.worker import WorkerFailed
 from trex_tui.actions import Place
 from trex_tui.background import DaemonThreads
 from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
+from trex_tui.driver import catch_signals, lasting
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.faults import internal, report, sentence
 from trex_tui.glyphs import KEY_WORDS, wants_ascii
 from trex_tui.opening import (
     Failed,
@@ -38,6 +37,7 @@ from trex_tui.opening import (
     read_again,
     read_engines,
 )
+from trex_tui.screens.answering import AnswerFailed
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.services.places import recent_file, settings_file
 from trex_tui.settings import Settings, SettingsStore
@@ -52,11 +52,6 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
     from trex_tui.loading import LoadOptions
     from trex_tui.screens.engines import EngineOpened
-
-INTERNAL_ERROR = 70
-"""Exit code of an error that is the program's own: EX_SOFTWARE of sysexits.h."""
-LOG_VARIABLE = "TREX_TUI_LOG"
-"""Names the file to which the traceback of an internal error is appended."""
 
 
 def _commands() -> type[Provider]:
@@ -131,6 +126,10 @@ class TrexApp(App[None]):
         if key:
             self.remember(**{key: theme.name})
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's, made to live through the loss of the terminal."""
+        return lasting(super().get_driver_class())
+
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Textual's, and ours last: what is drawn becomes ASCII where a terminal knows no more."""
         return [*super().get_line_filters(), *self._ascii]
@@ -151,9 +150,8 @@ class TrexApp(App[None]):
     def on_mount(self) -> None:
         """Start reading once the first frame is out."""
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
-        if not self.is_headless and hasattr(signal, "SIGHUP"):
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                asyncio.get_running_loop().add_signal_handler(number, self._killed, number)
+        if not self.is_headless:
+            catch_signals(self)
         self.call_after_refresh(self._ask, self.paths)
         self.theme_changed_signal.subscribe(self, self._theme_chosen)
         self.set_interval(IDLE_SECONDS, self._collector.collect_if_idle)
@@ -244,11 +242,16 @@ class TrexApp(App[None]):
             return
         self._wanted = None
         if self._current is None:
-            self.failure = event.error
-            self.exit(return_code=int(event.error.exit_code))
+            if isinstance(event.error, TrexError):
+                self.failure = event.error
+            else:
+                self.crash = event.error
+            self.exit(
+                return_code=int(ExitCode.INTERNAL_ERROR if self.failure is None else self.failure.exit_code)
+            )
             return
         self._drop_loading_screen()
-        self._ask_for_path(event.request.paths[0], str(event.error))
+        self._ask_for_path(event.request.paths[0], sentence(event.error))
 
     @on(NotRemembered)
     def _not_remembered(self, event: NotRemembered) -> None:
@@ -288,20 +291,34 @@ class TrexApp(App[None]):
 
     @on(ReloadFailed)
     def _reload_failed(self, event: ReloadFailed) -> None:
-        words = f"Not read again: {event.error}. What is on screen is what was read before."
+        words = f"Not read again: {sentence(event.error)}. What is on screen is what was read before."
         self.notify(printable(words), severity="error", markup=False, timeout=10)
 
     # The end
 
-    def _killed(self, number: int) -> None:
+    def killed(self, number: int) -> None:
         """Leave the terminal as it was, and with the exit code that a shell gives a killed process."""
-        self.exit(return_code=128 + number)
+        if self.return_code is None:
+            self.exit(return_code=128 + number)
+
+    @on(AnswerFailed)
+    def _answer_failed(self, event: AnswerFailed) -> None:
+        words = f"{event.what}: {event.problem}"
+        self.notify(printable(words), title="No answer", severity="error", markup=False, timeout=10)
 
     def _handle_exception(self, error: Exception) -> None:
-        """Keep the first unexpected error, of a handler or a worker, for `run_app` to report."""
-        if self.crash is None:
-            self.crash = error.error if isinstance(error, WorkerFailed) else error  # type: ignore[assignment]
-        super()._handle_exception(error)
+        """Go on without the answer of a worker that failed; an error of a handler ends the app, and `run_app` tells it."""
+        if isinstance(error, WorkerFailed):
+            self.post_message(AnswerFailed("A computation in the background", internal(error.error)))
+        elif self.return_code is not None and self.crash is None:
+            self._close_messages_no_wait()  # On the way out: what is half mounted fails, and nobody sees it.
+        else:
+            self.crash = self.crash or error
+            super()._handle_exception(error)
+
+    def panic(self, *renderables: object) -> None:  # noqa: ARG002 - Textual's
+        """Leave without what Textual prints for errors that know how to be printed."""
+        self._fatal_error()
 
     def _fatal_error(self) -> None:
         """Leave without Textual's traceback, which prints local variables: names and paths of a person's files."""
@@ -398,21 +415,5 @@ def run_app(paths: Sequence[str], options: LoadOptions | None = None) -> int:
     if app.failure is not None:
         raise app.failure
     if app.crash is not None:
-        return _report_crash(app.crash)
+        return report(app.crash)
     return app.return_code if app.return_code is not None else int(ExitCode.OK)
-
-
-def _report_crash(error: Exception) -> int:
-    """Say in a line what happened; the traceback goes to the file that a person asked for, if any."""
-    words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    log = os.environ.get(LOG_VARIABLE)
-    advice = f"{LOG_VARIABLE}=FILE keeps the traceback"
-    if log:
-        try:
-            with Path(log).open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write("".join(traceback.format_exception(error)))
-            advice = f"the traceback is in {log}"
-        except OSError as problem:
-            advice = f"{log} cannot be written: {problem.strerror}"
-    sys.stderr.write(f"trex-tui: internal error: {printable(words)} ({printable(advice)})\n")
-    return INTERNAL_ERROR

@@ -146,6 +146,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_build_log(commands)
     add_accuracy(commands)
     add_convert(commands)
+    for command in commands.choices.values():
+        _add_log_file(command)
     return parser
 
 
@@ -183,6 +185,16 @@ def _add_ascii(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ascii", action="store_true", help="draw with ASCII only; TREX_TUI_ASCII=1 does the same"
     )
+
+
+def _add_log_file(parser: argparse.ArgumentParser) -> None:
+    action = parser.add_argument(
+        "--log-file",
+        metavar="FILE",
+        help="append what an error of ours leaves to FILE, a new file or one of these logs: the traceback, the command, "
+        "versions, the terminal; TREX_TUI_LOG=FILE does the same",
+    )
+    action.complete = _FILES  # type: ignore[attr-defined]
 
 
 def _add_paths(parser: argparse.ArgumentParser) -> None:

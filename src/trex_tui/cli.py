@@ -36,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_stdout()  # The reader (head, less) has left.
         return _OK
     except OSError as error:
+        if os.environ.get("TREX_TUI_LOG"):
+            from trex_tui.faults import note
+
+            note(error)
         _abandon_stdout()
         complain(f"error: {_what_failed(error)}: {error.strerror or error}")
         return _BAD_INPUT
@@ -51,6 +55,12 @@ def _guarded(arguments: list[str]) -> int:
     except TrexError as error:
         complain(f"error: {error}")
         return int(error.exit_code)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - nobody expected it, and nobody wants a traceback on the terminal
+        from trex_tui.faults import report
+
+        return report(error)
 
 
 def _what_failed(error: OSError) -> str:
@@ -61,7 +71,9 @@ def _what_failed(error: OSError) -> str:
 
 
 def _prepare_streams() -> None:
-    """Write what a stream's encoding lacks as `\\uXXXX`, and nothing where a stream is closed."""
+    """Write what a stream's encoding lacks as `\\uXXXX`, nothing where a stream is closed; nor is anything read from one."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -80,6 +92,10 @@ def _run(arguments: list[str]) -> int:
 
     try:
         options = build_parser().parse_args(_with_command(arguments))
+        if options.log_file is not None:
+            from trex_tui.faults import use_log
+
+            use_log(options.log_file)
         return _COMMANDS[options.command](options)
     finally:
         sys.stdout.flush()

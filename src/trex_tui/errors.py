@@ -14,6 +14,8 @@ class ExitCode(IntEnum):
     FINDINGS = 1
     BAD_INPUT = 2
     TRTEXEC_FAILED = 3
+    INTERNAL_ERROR = 70
+    """Not the person's, not the file's: ours. EX_SOFTWARE of sysexits.h."""
     INTERRUPTED = 130
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,8 @@ from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
+from trex_tui.faults import internal
+from trex_tui.screens.answering import AnswerFailed
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.export import ExportScreen, ExportTarget
 from trex_tui.screens.services import EngineServices
@@ -116,20 +118,25 @@ class Exporter:
             self._app.call_after_refresh(self._write_picture, target)
             return
         if self._comparison is not None:
-            work = partial(self._write_comparison, target, self._comparison)
-            self._app.run_worker(work, thread=True, group="export")
+            self._in_thread(partial(self._write_comparison, target, self._comparison))
             return
         if self._listing is not None:
-            self._app.run_worker(
-                partial(self._write_listing, target, self._listing), thread=True, group="export"
-            )
+            self._in_thread(partial(self._write_listing, target, self._listing))
             return
         if target.form is ExportFormat.TEXT:
             self._write(target, self._screen.pane.shown_text or "", "the chart")
             return
         layers, columns = self._screen.exported(target.form)
-        work = partial(self._write_layers, target, self._screen.engine, layers, columns)
-        self._app.run_worker(work, thread=True, group="export")
+        self._in_thread(partial(self._write_layers, target, self._screen.engine, layers, columns))
+
+    def _in_thread(self, work: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - nothing was written, and that is all it costs
+                self._app.post_message(AnswerFailed("The export", internal(error)))
+
+        self._app.run_worker(run, thread=True, group="export")
 
     def _write_picture(self, target: ExportTarget) -> None:
         picture = self._app.export_screenshot(title=self._app.title)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from trex_tui.errors import ArtifactError, TrexError
+from trex_tui.errors import ArtifactError
+from trex_tui.faults import internal
 from trex_tui.text import format_bytes
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ class Loaded(Answer):
 
 @dataclass
 class Failed(Answer):
-    """Nothing could be opened."""
+    """Nothing could be opened: an error to act on, or one of ours."""
 
-    error: TrexError
+    error: Exception
 
 
 @dataclass
@@ -95,7 +96,7 @@ class Reloaded(Answer):
 class ReloadFailed(Answer):
     """They could not be read again; the engine on screen stays."""
 
-    error: TrexError
+    error: Exception
 
 
 @dataclass
@@ -128,7 +129,7 @@ def read_engines(request: Request, post: Post, is_cancelled: Callable[[], bool])
             post(Found(request, discovery))
     except Cancelled:
         return
-    except TrexError as error:
+    except Exception as error:  # noqa: BLE001 - who asked is told, whatever it is
         post(Failed(request, error))
         return
     problem = remember_opened(request.recent_file, request.paths) if not is_cancelled() else ""
@@ -157,6 +158,8 @@ def _row(source: ArtifactSet, options: LoadOptions) -> EngineRow:
         return EngineRow.loaded(source, load(source, options))
     except ArtifactError as error:
         return EngineRow(source, error=error)
+    except Exception as error:  # noqa: BLE001 - it costs this row
+        return EngineRow(source, error=ArtifactError(next(iter(source.files.values())), internal(error)))
 
 
 def read_again(request: Request, old: Engine, post: Post) -> None:
@@ -169,7 +172,7 @@ def read_again(request: Request, old: Engine, post: Post) -> None:
         post(
             Reloaded(request, old, load(same_set(scan(places_of(old, request.paths)), old), request.options))
         )
-    except TrexError as error:
+    except Exception as error:  # noqa: BLE001 - the engine on screen stays
         post(ReloadFailed(request, error))
 
 

@@ -60,14 +60,15 @@ class Line:
 def layer_lines(
     engine: Engine,
     layer: Layer,
-    facts: Derived | None = None,
+    facts: Derived | str | None = None,
     findings: Sequence[Line] = (),
     build: Sequence[Line] = (),
 ) -> Iterator[Line]:
     """What there is to say of a layer.
 
     Args:
-        facts: What takes a computation over the whole engine; without it, the lines say that it is being computed.
+        facts: What takes a computation over the whole engine; without it, the lines say that it is being computed; a
+            text says why it is not there.
         findings: What is remarkable about the layer; nothing is said of findings where there are none.
         build: What the log of the build tells of it; nothing is said of the build where there are none.
     """
@@ -252,12 +253,15 @@ def _extents(shape: Shape | None, meaning: str) -> str:
 # What it computes
 
 
-def _compute_lines(layer: Layer, facts: Derived | None) -> Iterator[Line]:
+def _compute_lines(layer: Layer, facts: Derived | str | None) -> Iterator[Line]:
     if layer.layer_type is None or not layer.kind.is_work:
         return
     yield Line("Compute", "section")
     if facts is None:
         yield Line("being computed …", "muted", indent=2)
+        return
+    if isinstance(facts, str):
+        yield Line(facts, "muted", indent=2)
         return
     product = _product_words(facts.compute[layer.index])
     if product:

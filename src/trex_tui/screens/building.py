@@ -12,7 +12,7 @@ from textual.worker import Worker, get_current_worker
 
 from trex_tui.analysis.build_layers import BuildFacts, build_facts, kind_of_build_log
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import ArtifactError
+from trex_tui.faults import sentence
 from trex_tui.screens.linting import LintingScreen
 from trex_tui.screens.pane import EnginePane
 
@@ -128,8 +128,8 @@ class BuildingScreen(LintingScreen):
             facts = build_facts(trace, engine)
         except _CancelledError:
             return
-        except ArtifactError as error:
-            self.post_message(BuildRead(engine, None, str(error)))
+        except Exception as error:  # noqa: BLE001 - an error of ours as well: the panes wait for an answer
+            self.post_message(BuildRead(engine, None, sentence(error)))
             return
         if not worker.is_cancelled:
             self.post_message(BuildRead(engine, facts))

@@ -23,6 +23,7 @@ from trex_tui.capture.options import checked_inputs
 from trex_tui.capture.quoting import command_line
 from trex_tui.capture.work import Request, commands
 from trex_tui.errors import TrexError
+from trex_tui.faults import sentence
 from trex_tui.screens.dialog import Dialog
 from trex_tui.screens.prompt import PromptInput
 from trex_tui.text import format_bytes, printable
@@ -120,8 +121,8 @@ class CaptureScreen(Dialog[Chosen]):
         try:
             checked_inputs(self.again.options)
             self.post_message(Located(find_trtexec()))
-        except TrexError as error:
-            self.post_message(Located(None, str(error)))
+        except Exception as error:  # noqa: BLE001 - the window waits for an answer
+            self.post_message(Located(None, sentence(error)))
 
     @on(Located)
     def _located(self, event: Located) -> None:

@@ -17,7 +17,7 @@ from trex_tui.capture.watch import Watcher
 from trex_tui.capture.work import Result, capture
 from trex_tui.commands.capture_view import CaptureView, clock, facts
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import TrexError
+from trex_tui.faults import sentence
 from trex_tui.loading import LoadOptions, load
 from trex_tui.screens.capture import Chosen
 from trex_tui.screens.dialog import Dialog
@@ -115,8 +115,8 @@ def capture_and_load(chosen: Chosen, options: LoadOptions, stop: Stop, view: Win
         if result.passed:
             graph = Names(request.outdir, request.name).file("graph.json")
             engine = load(find(graph)[0], options)
-    except TrexError as error:
-        view.post(Ended(result, problem=str(error)))
+    except Exception as error:  # noqa: BLE001 - the window stays open until it knows the end
+        view.post(Ended(result, problem=sentence(error)))
         return
     view.post(Ended(result, engine))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, cast
 
@@ -15,11 +15,12 @@ from textual.message import Message
 
 from trex_tui.actions import Place
 from trex_tui.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.charts.figure import Chart, Palette, Subject, draw
+from trex_tui.charts.figure import Chart, Figure, Palette, Subject, draw
 from trex_tui.charts.grid import Line
 from trex_tui.charts.scatter import AXES
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.faults import internal
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.pane import EnginePane
 from trex_tui.theme import kind_style, precision_style
@@ -150,7 +151,12 @@ class ChartsPane(EnginePane):
             self.run_worker(partial(self._draw, wanted, self.chart, subject), thread=True)
 
     def _draw(self, wanted: Wanted, chart: Chart, subject: Subject) -> None:
-        self.post_message(Drawn(wanted, draw(chart, subject, wanted.width, wanted.height)))
+        try:
+            lines = draw(chart, subject, wanted.width, wanted.height)
+        except Exception as error:  # noqa: BLE001 - it costs this chart
+            broken = replace(chart, make=partial(_no_chart, internal(error)))
+            lines = draw(broken, subject, wanted.width, wanted.height)
+        self.post_message(Drawn(wanted, lines))
 
     @on(Drawn)
     def _take(self, event: Drawn) -> None:
@@ -220,3 +226,7 @@ class ChartsPane(EnginePane):
     def action_zoom(self) -> None:
         """Give the whole room to the chart, or show the list again."""
         self.toggle_class("-only-chart")
+
+
+def _no_chart(problem: str, subject: Subject, width: int) -> Figure:  # noqa: ARG001 - as every chart is made
+    return Figure((), missing=(problem,))

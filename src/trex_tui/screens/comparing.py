@@ -15,7 +15,7 @@ from trex_tui.analysis.latency import end_to_end
 from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.errors import TrexError
+from trex_tui.faults import sentence
 from trex_tui.loading import LoadOptions, load
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -185,8 +185,8 @@ class ComparingPane(EnginePane):
     ) -> None:
         try:
             found = compare(engines, align=align, pins=pins, per_batch=per_batch)
-        except TrexError as error:
-            self.post_message(Compared(number, None, str(error)))
+        except Exception as error:  # noqa: BLE001
+            self.post_message(Compared(number, None, sentence(error)))
         else:
             self.post_message(Compared(number, found))
 
@@ -301,8 +301,8 @@ class ComparingPane(EnginePane):
                 remember_opened(recent_file(os.environ), [source])
                 source = sets[0]
             self.post_message(EngineRead(wanted, load(source, options)))
-        except TrexError as error:
-            self.post_message(EngineRead(wanted, None, str(error)))
+        except Exception as error:  # noqa: BLE001
+            self.post_message(EngineRead(wanted, None, sentence(error)))
 
     @on(SetsFound)
     def _sets_found(self, event: SetsFound) -> None:
@@ -349,8 +349,8 @@ class ComparingPane(EnginePane):
             try:
                 source = same_set(scan(places_of(old)), old)
                 pairs.append((old, load(source, options)))
-            except TrexError as error:
-                problems.append(str(error))
+            except Exception as error:  # noqa: BLE001
+                problems.append(sentence(error))
         self.post_message(OthersRead(pairs, problems))
 
     @on(OthersRead)

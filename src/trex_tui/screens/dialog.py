@@ -9,6 +9,7 @@ from textual.screen import ModalScreen
 
 from trex_tui.actions import Place
 from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.key_footer import KeyFooter
 
 Result = TypeVar("Result")
 
@@ -37,6 +38,20 @@ class Dialog(ModalScreen[Result]):
         }
     }
     """
+
+    def on_mount(self) -> None:
+        """The line of keys on the screen below tells the keys of this window."""
+        self.bindings_updated_signal.subscribe(self, self._tell_footer)
+
+    def on_unmount(self) -> None:
+        """It tells those of the screen again, or of the window that follows."""
+        self._tell_footer()
+
+    def _tell_footer(self, _: object = None) -> None:
+        stack = self.app.screen_stack
+        footers = [footer for screen in stack for footer in screen.query(KeyFooter)]
+        if footers and stack[-1].is_attached:
+            footers[-1].follow(stack[-1])
 
     def action_dismiss_dialog(self) -> None:
         """Close without a result."""

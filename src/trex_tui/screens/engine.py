@@ -15,6 +15,7 @@ from textual.widgets import ContentSwitcher
 from trex_tui.actions import TABS, Place
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.faults import internal
 from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.screens.building import BuildingScreen
 from trex_tui.screens.comparing import ComparingPane, OtherOpened
@@ -238,6 +239,9 @@ class EngineScreen(BuildingScreen):
             self._matching = filter_layers(self.engine, text)
         except FilterError as error:
             self._refused = error
+            return self.filter_text
+        except Exception as error:  # noqa: BLE001 - it costs this expression
+            self._refused = FilterError(text, 0, internal(error))
             return self.filter_text
         self._refused = None
         return text

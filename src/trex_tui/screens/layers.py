@@ -21,6 +21,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.result import LintResult
 from trex_tui.reports.build_tuning import layer_build_lines
 from trex_tui.reports.findings import layer_finding_lines, layer_marks
+from trex_tui.screens.answering import AnswerFailed, answering
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen
 from trex_tui.screens.walk import LayerJumped, NeighboursAsked
@@ -57,7 +58,8 @@ class LayersPane(EnginePane):
         self.layer_tree = LayerTree(engine, id="layer-tree")
         self.details = LayerDetails(id="layer-details")
         self.neighbourhood = NeighbourhoodView(engine, id="layer-neighbourhood")
-        self.facts: Derived | None = None
+        self.facts: Derived | str | None = None
+        """A text says why there are none."""
         self._is_computing = False
         self.lint: LintResult | None = None
         self.build: BuildFacts | None = None
@@ -162,12 +164,20 @@ class LayersPane(EnginePane):
             self._compute()
 
     @work(thread=True)
+    @answering("Products and roofs")
     def _compute(self) -> None:
         self.post_message(FactsComputed(derived(self.engine)))
 
     @on(FactsComputed)
     def _computed(self, event: FactsComputed) -> None:
         self.facts = event.facts
+        self._show_side()
+
+    @on(AnswerFailed)
+    def _not_computed(self, event: AnswerFailed) -> None:
+        self.facts = event.problem
+        if self.display:
+            event.stop()
         self._show_side()
 
     @on(RowHighlighted)

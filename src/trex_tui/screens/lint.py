@@ -40,6 +40,8 @@ class LintPane(EnginePane):
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
         self.result: LintResult | None = None
+        self._looking = LOOKING
+        """What to say before there is a result."""
         self.rule = ""
         """Id of the only rule whose findings are shown; empty for all."""
         self._layers: frozenset[int] | None = None
@@ -67,9 +69,16 @@ class LintPane(EnginePane):
         self.result = result
         self._fill()
 
+    def show_lint_problem(self, problem: str) -> None:
+        """Say why there are no findings."""
+        self.result, self._looking = None, f"The rules could not look: {problem}"
+        self._fill()
+
     def _fill(self) -> None:
         shown = [entry for entry in entries(self.result) if self._is_shown(entry)] if self.result else []
-        self.table.empty_text = NO_MATCH if self._layers is not None else CLEAN if self.result else LOOKING
+        self.table.empty_text = (
+            NO_MATCH if self._layers is not None else CLEAN if self.result else self._looking
+        )
         self.table.set_rows(shown, keep=lambda entry: (entry.rule, entry.state, entry.layers, entry.message))
         self._tell()
 
@@ -80,7 +89,7 @@ class LintPane(EnginePane):
 
     def _tell(self) -> None:
         line = self.query_one(SummaryLine)
-        line.text = summary_words(self.result, self.engine) if self.result else LOOKING
+        line.text = summary_words(self.result, self.engine) if self.result else self._looking
         if self.rule:
             line.text += f" · only {self.rule}"
         self._explain(from_top=True)
@@ -88,7 +97,9 @@ class LintPane(EnginePane):
     def _explain(self, *, from_top: bool) -> None:
         entry = self.table.cursor_item
         if entry is None or self.result is None:
-            self.words.show_lines([Line(LOOKING if self.result is None else CLEAN, "muted")], from_top=True)
+            self.words.show_lines(
+                [Line(self._looking if self.result is None else CLEAN, "muted")], from_top=True
+            )
             return
         from trex_tui.lint.registry import registry
 

@@ -20,6 +20,7 @@ from trex_tui.lint.registry import registry
 from trex_tui.lint.result import LintResult
 from trex_tui.lint.suppressing import append_suppression, filter_of
 from trex_tui.reports.findings import tab_badge
+from trex_tui.screens.answering import AnswerFailed, answering
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.pane import EnginePane
 from trex_tui.screens.prompt import PromptScreen
@@ -27,6 +28,8 @@ from trex_tui.screens.walk import WalkingScreen
 from trex_tui.text import plural, printable
 from trex_tui.widgets.tab_bar import TabBar
 
+RULES = "The rules"
+"""What has failed if there are no findings."""
 HERE = "here"
 """Origin of what was left out in the app and is in no file yet."""
 MOST_NAMED = 40
@@ -88,6 +91,7 @@ class LintingScreen(WalkingScreen):
         self._run_rules(self.engine, tuple(self._left_out))
 
     @work(thread=True, group="lint", exclusive=True)
+    @answering(RULES)
     def _run_rules(self, engine: Engine, left_out: tuple[Suppression, ...]) -> None:
         from trex_tui.lint.run import run
 
@@ -110,6 +114,14 @@ class LintingScreen(WalkingScreen):
             )
         self.lint = event.result
         self.tell_findings(self.query(EnginePane))
+
+    @on(AnswerFailed)
+    def _lint_failed(self, event: AnswerFailed) -> None:
+        """The panes would wait for the findings for ever; of other answers they know themselves."""
+        if event.what != RULES:
+            return
+        for pane in self.query(EnginePane):
+            pane.show_lint_problem(event.problem)
 
     def tell_findings(self, panes: Iterable[EnginePane]) -> None:
         """Tell panes what was found, if the rules are done."""

@@ -32,6 +32,7 @@ from trex_tui.reports.memory import (
     unknown_sentences,
     weights_sentence,
 )
+from trex_tui.screens.answering import AnswerFailed, answering
 from trex_tui.screens.choose import choose_sort
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.text import format_bytes, format_count, plural, printable
@@ -92,6 +93,7 @@ class MemoryPane(EnginePane):
         self.strip.show((), "…", None)
         self.run_worker(self._compute, thread=True, exclusive=True)
 
+    @answering("What is live when")
     def _compute(self) -> None:
         self.post_message(Computed(memory_figures(self.engine)))
 
@@ -103,6 +105,12 @@ class MemoryPane(EnginePane):
         values = activations.live_bytes if activations.peak_bytes is not None else ()
         self.strip.show(values, peak_words(self.engine, activations), activations.peak_index)
         self._tell_layer()
+
+    @on(AnswerFailed)
+    def _not_computed(self, event: AnswerFailed) -> None:
+        self.strip.show((), event.problem, None)
+        if self.display:
+            event.stop()
 
     # Filter and current layer
 

@@ -13,6 +13,7 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from trex_tui.errors import TrexError
+from trex_tui.screens.answering import AnswerFailed, answering
 from trex_tui.screens.prompt import PromptScreen
 from trex_tui.services.completion import common_beginning, completions, typed_path
 
@@ -62,6 +63,7 @@ class OpenScreen(PromptScreen[str]):
             self._show(self._recent)
 
     @work(thread=True, exclusive=True)
+    @answering("The completion of paths")
     def _complete(self, text: str) -> None:
         paths = completions(text)
         if not get_current_worker().is_cancelled:
@@ -71,6 +73,11 @@ class OpenScreen(PromptScreen[str]):
     def _completed(self, event: Completed) -> None:
         if event.text == self.line.value:
             self._show(event.paths)
+
+    @on(AnswerFailed)
+    def _not_completed(self, event: AnswerFailed) -> None:
+        event.stop()
+        self.say(event.problem)
 
     def _show(self, paths: list[str]) -> None:
         self._offered = paths

@@ -39,8 +39,9 @@ from trex_tui.reports.overview import (
     work_facts,
 )
 from trex_tui.reports.summary import doubt_sentences
+from trex_tui.screens.answering import AnswerFailed, answering
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
-from trex_tui.text import plural
+from trex_tui.text import MISSING, plural
 from trex_tui.widgets.bars import BarTable, bar_lines
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.columns import latency_columns
@@ -84,6 +85,10 @@ class OverviewPane(EnginePane):
         super().__init__(engine, id=id)
         self.analysis: Analysis | None = None
         self.lint: LintResult | None = None
+        self._lint_waiting = self._waiting = "…"
+        """What stands where findings, and figures, are still missing."""
+        self._is_hopeless = False
+        """Whether what was to be computed never will be."""
         self._layers: Sequence[Layer] = engine.layers
         self._hot: Sequence[Layer] = ()
         self._extra: Layer | None = None
@@ -110,6 +115,7 @@ class OverviewPane(EnginePane):
         self._show_hot(None)
         self.call_after_refresh(self.run_worker, self._analyse, thread=True, exclusive=True)
 
+    @answering("What the overview computes")
     def _analyse(self) -> None:
         self.post_message(Analysed(analyse(self.engine)))
 
@@ -117,6 +123,13 @@ class OverviewPane(EnginePane):
     def _analysed(self, event: Analysed) -> None:
         event.stop()
         self.analysis = event.analysis
+        self._renew()
+
+    @on(AnswerFailed)
+    def _not_analysed(self, event: AnswerFailed) -> None:
+        self._waiting, self._is_hopeless = event.problem, True
+        if self.display:
+            event.stop()
         self._renew()
 
     def _renew(self) -> None:
@@ -135,6 +148,11 @@ class OverviewPane(EnginePane):
     def show_lint(self, result: LintResult) -> None:
         """Tell the worst findings."""
         self.lint = result
+        self._renew()
+
+    def show_lint_problem(self, problem: str) -> None:
+        """Say that there are no findings."""
+        self._lint_waiting = f"The rules could not look: {problem}"
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -205,7 +223,7 @@ class OverviewPane(EnginePane):
     # Lines
 
     def _performance_lines(self, width: int) -> list[TextLine]:
-        gap = gap_sentences(self.engine, self.analysis)
+        gap = () if self._is_hopeless else gap_sentences(self.engine, self.analysis)
         return sections(
             [heading_line("Performance"), *self._run_lines(width), *self._doubt_lines()],
             [heading_line("Layers against end to end"), *map(sentence_line, gap)] if gap else [],
@@ -218,12 +236,12 @@ class OverviewPane(EnginePane):
     def _finding_lines(self) -> list[TextLine]:
         title = heading_line("Findings")
         if self.lint is None:
-            return [title, sentence_line("…", "$muted")]
+            return [title, sentence_line(self._lint_waiting, "$muted")]
         return [title, *text_lines(worst_lines(self.lint, MOST_FINDINGS), None)]
 
     def _run_lines(self, width: int) -> Iterable[TextLine]:
         if self.analysis is None:
-            return [sentence_line("…", "$muted")]
+            return [sentence_line(self._waiting, "$muted")]
         statistics = self.analysis.statistics
         if statistics is None:
             return [sentence_line(NO_RUN)]
@@ -238,10 +256,16 @@ class OverviewPane(EnginePane):
     def _engine_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - facts wrap by themselves
         return sections(
             [heading_line("Engine"), *fact_lines(engine_facts(self.engine))],
-            [heading_line("Memory"), *fact_lines(memory_facts(self.engine, self.analysis))],
-            [heading_line("Work"), *fact_lines(work_facts(self.engine, self.analysis))],
+            [heading_line("Memory"), *fact_lines(self._known(memory_facts(self.engine, self.analysis)))],
+            [heading_line("Work"), *fact_lines(self._known(work_facts(self.engine, self.analysis)))],
             self._condition_lines(),
         )
+
+    def _known(self, facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Nothing is promised that will not come."""
+        if not self._is_hopeless:
+            return facts
+        return [(label, MISSING if value == "…" else value) for label, value in facts]
 
     def _condition_lines(self) -> list[TextLine]:
         told = condition_facts(self.engine, conditions.utc_now())
@@ -261,7 +285,7 @@ class OverviewPane(EnginePane):
         for table, lines in zip(self._share_tables(), bar_lines(self._share_tables(), width), strict=True):
             yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in table.notes)]
         if self.analysis is None and self._layers:
-            yield [heading_line("Bound by"), sentence_line("…", "$muted")]
+            yield [heading_line("Bound by"), sentence_line(self._waiting, "$muted")]
 
     def _share_tables(self) -> list[BarTable]:
         if self._tables is None:

@@ -58,6 +58,9 @@ class EnginePane(Container):
     def show_lint(self, result: LintResult) -> None:
         """Show what lint found, as far as this screen has something to show of it."""
 
+    def show_lint_problem(self, problem: str) -> None:
+        """Show why there will be no findings, where they would be."""
+
     def show_build(self, facts: BuildFacts) -> None:
         """Show what the log of the build tells, as far as this screen has something to show of it."""
 

@@ -71,17 +71,20 @@ class KeyFooter(Widget):
         return fitting(self._keys, self.size.width)
 
     def _bindings_changed(self, screen: Screen[Any]) -> None:
-        if screen is not self.screen or not self.app.app_focus:
-            return
-        keys = self._active_keys()
+        if screen is self.screen and self.app.app_focus:
+            self.follow(screen)
+
+    def follow(self, screen: Screen[Any]) -> None:
+        """Show the keys of a screen: of the one that this line is on, or of a window over that."""
+        keys = self._active_keys(screen)
         if keys != self._keys:
             self._keys = keys
             self.refresh()
 
-    def _active_keys(self) -> list[FooterKey]:
+    def _active_keys(self, screen: Screen[Any]) -> list[FooterKey]:
         """The first key of each action that is shown."""
         found: dict[str, FooterKey] = {}
-        for _, binding, is_enabled, tooltip in self.screen.active_bindings.values():
+        for _, binding, is_enabled, tooltip in screen.active_bindings.values():
             if binding.show and binding.action not in found:
                 label = self.app.get_key_display(binding)
                 key = FooterKey(binding.key, label, binding.description, binding.action, is_enabled, tooltip)

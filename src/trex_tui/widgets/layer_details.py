@@ -28,7 +28,7 @@ class LayerDetails(LinkedLines):
         entry: Layer | Group | None,
         *,
         grouping: Grouping = Grouping.MODULE,
-        facts: Derived | None = None,
+        facts: Derived | str | None = None,
         findings: Sequence[Line] = (),
         build: Sequence[Line] = (),
     ) -> None:

@@ -89,7 +89,7 @@ class StripChart(Widget):
         """Words, chart, marks."""
         width, height = self.content_size
         lines = [self._heading(width)]
-        if self._values and height > 2:
+        if self._values and height > 2 and width > 0:
             rows = strip_rows(self._values, width, height - 2)
             lines += [self._coloured(row) for row in rows]
             lines.append(self._marks(width))

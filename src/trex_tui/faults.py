@@ -1,0 +1,178 @@
+"""Errors that nobody expected: a sentence for a person, and all the rest for the log file that they asked for.
+
+`--log-file FILE` or `TREX_TUI_LOG=FILE` names the file. It is appended to, and made where there is none; a file that is not
+empty and does not begin as a log of ours is never written to. It gets the traceback, the command, versions and what the
+terminal is; no local variables, so that names of layers are in it only where the words of an error quote them.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import sys
+import threading
+import traceback
+from pathlib import Path
+
+from trex_tui._version import __version__
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.text import printable
+
+LOG_VARIABLE = "TREX_TUI_LOG"
+"""Names the log file; what `--log-file` sets, so that processes begun from here have it too."""
+FIRST_LINE = "# trex-tui log: what internal errors left behind\n"
+"""How a file of ours begins."""
+_ASKED_OF_TERMINAL = (
+    "TERM",
+    "COLORTERM",
+    "TERM_PROGRAM",
+    "TMUX",
+    "STY",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "NO_COLOR",
+)
+_LIBRARIES = ("textual", "rich", "pandas", "numpy", "networkx")
+_written: set[str] = set()
+"""Tracebacks that are in the log: what fails with every key is told once."""
+_lock = threading.Lock()
+
+
+def use_log(path: str) -> None:
+    """Keep what internal errors leave in this file, from now on. It is made when there is something to write.
+
+    Raises:
+        TrexError: It cannot be written, or is somebody's file.
+    """
+    target = Path(path).absolute()
+    try:
+        if target.exists():
+            os.close(_open(target, create=False))
+        elif not os.access(target.parent, os.W_OK | os.X_OK):
+            os.close(_open(target, create=True))  # For the system's own words.
+    except OSError as error:
+        raise TrexError(f"--log-file: {path}: {_words_of_system(error)}") from None
+    os.environ[LOG_VARIABLE] = str(target)
+
+
+def sentence(error: BaseException) -> str:
+    """What a person is told: the error's own words if it is one to act on; else that it is ours, and where to read more."""
+    return str(error) if isinstance(error, TrexError) else internal(error)
+
+
+def internal(error: BaseException) -> str:
+    """Note an error of ours in the log, if there is one, and say so in a sentence without line breaks."""
+    told = str(error)
+    words = f"{type(error).__name__}: {told}" if told else type(error).__name__
+    return printable(f"internal error: {words} ({_noted(error)})")
+
+
+def report(error: BaseException) -> int:
+    """Tell of an internal error that ends the program, on stderr; return the exit code."""
+    words = internal(error)
+    try:
+        sys.stderr.write(f"trex-tui: {words}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass  # The terminal is gone, or the stream was closed: there is nobody to tell.
+    return int(ExitCode.INTERNAL_ERROR)
+
+
+def note(error: BaseException) -> None:
+    """Write an error into the log, if there is one, without a word."""
+    _noted(error)
+
+
+def _noted(error: BaseException) -> str:
+    log = os.environ.get(LOG_VARIABLE)
+    if not log:
+        return "--log-file FILE keeps the traceback"
+    told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    try:
+        with _lock:
+            if told not in _written or not Path(log).exists():
+                _append(Path(log), _entry(told))
+                _written.add(told)
+    except OSError as problem:
+        return f"the log {log} cannot be written: {_words_of_system(problem)}"
+    return f"the traceback is in {log}"
+
+
+def _words_of_system(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _open(path: Path, *, create: bool) -> int:
+    """A descriptor to append with.
+
+    Raises:
+        OSError: The system refuses, or the file is none to append to.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError("not a regular file")
+    flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+    file = os.open(path, flags | (os.O_CREAT if create else 0), 0o600)
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("not a regular file")
+        first = FIRST_LINE.encode()
+        if status.st_size and os.read(file, len(first)) != first:
+            raise OSError("is no log of trex-tui, and stays as it is")
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _append(path: Path, entry: str) -> None:
+    file = _open(path, create=True)
+    try:
+        text = entry if os.fstat(file).st_size else FIRST_LINE + entry
+        left = text.encode("utf-8", "backslashreplace")
+        while left:
+            left = left[os.write(file, left) :]
+    finally:
+        os.close(file)
+
+
+def _entry(told: str) -> str:
+    """What to know about one error; nothing in it acts on a terminal that shows it."""
+    from datetime import datetime, timezone
+
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    lines = [
+        f"== {now} trex-tui {__version__}, process {os.getpid()}",
+        f"command: {shlex.join(sys.argv)}",
+        f"versions: {', '.join(_versions())}",
+        f"terminal: {', '.join(_terminal())}",
+        *told.splitlines(),
+    ]
+    return "".join(f"{printable(line)}\n" for line in lines) + "\n"
+
+
+def _versions() -> list[str]:
+    import platform
+    from importlib import metadata
+
+    found = [f"Python {platform.python_version()}", platform.platform()]
+    for library in _LIBRARIES:
+        if library in sys.modules:
+            try:
+                found.append(f"{library} {metadata.version(library)}")
+            except metadata.PackageNotFoundError:
+                found.append(library)
+    return found
+
+
+def _terminal() -> list[str]:
+    found = [f"{name}={os.environ[name]}" for name in _ASKED_OF_TERMINAL if name in os.environ]
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            columns, lines = os.get_terminal_size(number)
+            found.append(f"{name} {columns}x{lines}")
+        except OSError:
+            found.append(f"{name} no terminal")
+    return found
