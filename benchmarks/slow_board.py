@@ -66,12 +66,18 @@ def quarter(share: float = SHARE, groups: Path = GROUPS) -> Iterator[Limit]:
 
 
 def _quota_2(group: Path, share: float) -> None:
-    (group / "cpu.max").write_text(f"{round(PERIOD_US * share)} {PERIOD_US}")
+    _set(group / "cpu.max", f"{round(PERIOD_US * share)} {PERIOD_US}")
 
 
 def _quota_1(group: Path, share: float) -> None:
-    (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
-    (group / "cpu.cfs_quota_us").write_text(str(round(PERIOD_US * share)))
+    _set(group / "cpu.cfs_period_us", str(PERIOD_US))
+    _set(group / "cpu.cfs_quota_us", str(round(PERIOD_US * share)))
+
+
+def _set(file: Path, value: str) -> None:
+    """Write to a file of the kernel, which must be there: what only looks like a cgroup is a directory like any other."""
+    with file.open("r+") as opened:
+        opened.write(value)
 
 
 def _remove(group: Path) -> None:
