@@ -1,4 +1,7 @@
-"""What the program does behind one's back: nothing. No connection, no process, no file but what was asked for."""
+"""What the program does behind one's back: nothing. No connection, no process, no file but what was asked for.
+
+The same of the explorer is looked at where every screen is shown: test_app_tour_golden.py.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,6 @@ import pytest
 
 from build_cases import QUIET as BUILD_LOG
 from helpers import write_sample_set
-from tui import TO_LAYERS, running
-from watching import watching
 
 WATCH = Path(__file__).with_name("watching.py")
 
@@ -124,22 +125,3 @@ def test_the_watch_sees(seen: Watched) -> None:
     """What must not happen would be noted."""
     record = seen.of(MISBEHAVING)
     assert [len(record[key]) for key in ("network", "processes", "written")] == [1, 1, 2]
-
-
-async def test_a_visit_writes_under_xdg_alone(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    net = write_sample_set(tmp_path_factory.mktemp("net"))
-    monkeypatch.chdir(tmp_path)
-    homes = {name: tmp_path / "xdg" / name.lower() for name in ("CONFIG", "STATE", "CACHE", "DATA")}
-    for name, place in homes.items():
-        monkeypatch.setenv(f"XDG_{name}_HOME", str(place))
-    with watching() as noted:
-        async with running(net) as session:
-            await session.press(TO_LAYERS, "slash", *"conv", "enter", "T")
-            await session.pilot.pause()
-    assert noted["network"] == noted["processes"] == []
-    assert [one for one in noted["written"] if not Path(one).is_relative_to(tmp_path / "xdg")] == []
-    written = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert "xdg/state/trex-tui/recent.json" in written
-    assert {one.split("/")[0] for one in written} == {"xdg"}

@@ -50,10 +50,11 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _files(place: object) -> list[str]:
-    """The path of an event, whole; nothing for a descriptor, and for what goes nowhere."""
+    """The path of an event, whole; nothing for a descriptor, for what goes nowhere, and for what the interpreter keeps."""
     if not isinstance(place, (str, bytes, os.PathLike)) or os.fsdecode(place) == os.devnull:
         return []
-    return [str(Path(os.fsdecode(place)).absolute())]
+    path = Path(os.fsdecode(place)).absolute()
+    return [] if "__pycache__" in (path.name, path.parent.name) else [str(path)]
 
 
 def _is_local(event: str, arguments: tuple[Any, ...]) -> bool:

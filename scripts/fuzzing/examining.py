@@ -35,6 +35,7 @@ from trex_tui.lint.registry import registry
 from trex_tui.lint.result import LintResult
 from trex_tui.lint.run import run as run_lint
 from trex_tui.reports import (
+    build_document,
     build_log,
     build_nodes,
     build_screen,
@@ -257,7 +258,7 @@ def _read_log(path: Path, engines: Sequence[Engine], told: list[str]) -> None:
     choices = layer_choices(trace)
     with contextlib.suppress(TrexError):
         build_log.check(trace)
-    _json(build_log.build_log_document(trace, choices, None, 10))
+    _json(build_document.build_log_document(trace, choices, None, 10))
     _json(metadata_document(trace))
     check_text("".join(f"{line}\n" for line in build_log.build_log_text(trace, choices, 10)))
     for tuning in _some(trace.tunings):

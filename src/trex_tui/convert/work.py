@@ -126,9 +126,14 @@ def _check_targets(made: Sequence[ConvertedSet], *, force: bool) -> None:
         raise TrexError(f"{there[0]}{more}: already there; replace with --force")
 
 
+def ignores_case(place: Path) -> bool:
+    """Whether a path that is there, its name in small letters, can be found in capitals, as on Windows and macOS."""
+    return place.with_name(place.name.upper()).exists()
+
+
 def _check_case(made: Sequence[ConvertedSet], place: Path) -> None:
     """Of two names that differ in their case alone, one would replace the other, where the file system knows no case."""
-    if not place.with_name(place.name.upper()).exists():
+    if not ignores_case(place):
         return
     seen: dict[str, Path] = {}
     for file in (file for one in made for file in one.files):
