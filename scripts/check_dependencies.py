@@ -342,15 +342,15 @@ def main() -> int:
     )
     parser.add_argument("check", choices=("wheels", "audit", "lowest", "newest"))
     parser.add_argument("--python", default=sys.executable, help="for lowest and newest; default: this one")
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENT", help="for pytest")
-    options = parser.parse_args()
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = parser.parse_args(sys.argv[1:end])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     try:
         if options.check in ("wheels", "audit"):
             check = check_wheels if options.check == "wheels" else check_weaknesses
             return 1 if check(project) else 0
         lowest = options.check == "lowest"
-        return run_suite(project, options.python, options.arguments, lowest=lowest)
+        return run_suite(project, options.python, sys.argv[end + 1 :], lowest=lowest)
     except (OSError, LookupError, subprocess.CalledProcessError) as error:
         print(f"{options.check}: {error}", file=sys.stderr)
         return 2

@@ -13,6 +13,7 @@ import pytest
 from helpers import (
     ARTIFACTS,
     REPOSITORY,
+    STAMP,
     chain,
     real_sets,
     tensor,
@@ -266,8 +267,9 @@ class TestCommand:
     def test_a_bomb_is_left_out(self, net, capsys, monkeypatch):
         """A packed log that no log can be costs itself; nothing near its size is written."""
         monkeypatch.setattr(lines, "_HARMLESS_BYTES", 1 << 20)
-        log = b"&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx\n"
-        (net / "in/net.build.log.gz").write_bytes(gzip.compress(log + (b"-" * 1023 + b"\n") * (8 << 10)))
+        log = f"&&&& RUNNING TensorRT.trtexec # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"
+        bomb = log.encode() + (b"-" * 1023 + b"\n") * (8 << 10)
+        (net / "in/net.build.log.gz").write_bytes(gzip.compress(bomb))
         done = converted(capsys, net / "in", "-o", net / "out")
         assert any("unpacks to more than 250 times its size" in one for one in done["remarks"]), done[
             "remarks"

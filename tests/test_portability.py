@@ -13,6 +13,7 @@ import pytest
 from helpers import GRAPH, PROFILE, write_files
 from trex_tui.artifacts import archive, find
 from trex_tui.cli import main
+from trex_tui.configuration import config_files
 from trex_tui.convert import work as convert_work
 
 ELSEWHERE = Path(__file__).with_name("elsewhere.py")
@@ -81,6 +82,15 @@ def test_two_names_that_are_one_file(
     assert main(["convert", str(tmp_path / "in"), "-o", str(tmp_path / "none")]) == 2
     assert "are the same file here" in capsys.readouterr().err
     assert list((tmp_path / "none").iterdir()) == []
+
+
+def test_configuration_without_a_home_lies_beside_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows has no HOME."""
+    here = [Path("pyproject.toml"), Path("trex-tui.toml")]
+    monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: Path("/AppData/trex-tui"))
+    assert config_files({}) == [Path("/AppData/trex-tui/trex-tui.toml"), *here]
+    monkeypatch.setattr("platformdirs.user_config_path", lambda *_, **__: Path("nowhere"))
+    assert config_files({}) == here
 
 
 _KINDS = {"graph": GRAPH, "profile": PROFILE}
