@@ -1,7 +1,6 @@
-"""Plays Windows, as far as Python lets itself be fooled: hides the modules and names that it lacks, then imports or runs.
+"""Plays Windows, as far as Python lets itself be fooled: hides the modules and names that it lacks.
 
-    elsewhere.py import                   import every module of the program; prints how many
-    elsewhere.py run ARG ... --next ...   run command lines; prints their exit codes
+    elsewhere.py ARG ... --next ...   import every module of the program, run command lines; prints how many, and exit codes
 
 The libraries are imported first, as what they are on this system: it is our own code that is tried.
 """
@@ -133,7 +132,6 @@ def run(arguments: Sequence[str]) -> list[int]:
     """Run command lines that `--next` separates."""
     from trex_tui.cli import main
 
-    hide()
     codes, command = [], []
     for one in arguments:
         if one != "--next":
@@ -163,7 +161,4 @@ def as_windows(main, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "import":
-        print(import_all())  # noqa: T201
-    else:
-        print(*run(sys.argv[2:]))  # noqa: T201
+    print(import_all(), *run(sys.argv[1:]))  # noqa: T201
