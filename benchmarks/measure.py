@@ -1,6 +1,6 @@
 """Ratios against a floor measured in the same run; never absolute times.
 
-    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7] [--scale]
+    python benchmarks/measure.py [--layers 20000] [--artifacts DIR] [--repeat 7] [--scale | --slow-board]
 
 Loading is compared with `json.load` of the same files, computing all columns with that of the graph alone, starting with a
 bare interpreter, with `import pandas`, and with a Textual application of two widgets in a pseudo-terminal. The best of
@@ -13,16 +13,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import pexpect
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +28,8 @@ from compare import measure_comparing
 from keys import measure_keys
 from lint import measure_lint
 from scale import measure_scale
+from slow_board import measure_slow_board
+from starting import best_of, measure_starting
 from synthetic import write_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, derived, full_frame
 from trex_tui.artifacts import ArtifactKind, find
@@ -41,40 +40,7 @@ from trex_tui.engine.tactics import parse_tactic
 ROOT = Path(__file__).parent.parent
 JSON_KINDS = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
 LONG_NAME = 3000
-MINIMAL_APP = """
-from textual.app import App
-from textual.widgets import Footer, Static
-class Minimal(App):
-    def compose(self):
-        yield Static("first frame")
-        yield Footer()
-Minimal().run()
-"""
-
-
-def best_of(repeat: int, action: Callable[[], object]) -> float:
-    """Seconds of the fastest of several runs."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        action()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def run(arguments: Sequence[str]) -> None:
-    """Run a command and drop what it prints."""
-    subprocess.run([*arguments], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
-
-
-def until_shown(arguments: Sequence[str], text: str) -> None:
-    """Start a program in a pseudo-terminal and wait until it has drawn `text`."""
-    environment = dict(os.environ) | {"TERM": "xterm-256color"}
-    child = pexpect.spawn(arguments[0], [*arguments[1:]], dimensions=(24, 80), env=environment, cwd=ROOT)
-    try:
-        child.expect_exact(text, timeout=60)
-    finally:
-        child.close(force=True)
+SAMPLE = ROOT / "sample_artifacts" / "alexnet"
 
 
 def parse_json_files(source: ArtifactSet) -> None:
@@ -143,29 +109,6 @@ def forgetful_frame(engine: Engine) -> None:
     full_frame(engine)
 
 
-def measure_starting(path: Path, repeat: int) -> Table:
-    """Start-up against the interpreter, pandas and a minimal Textual application."""
-    python = sys.executable
-    program = [python, "-m", "trex_tui"]
-    nothing = best_of(repeat, lambda: run([python, "-c", "pass"]))
-    pandas = best_of(repeat, lambda: run([python, "-c", "import pandas"]))
-    minimal = best_of(repeat, lambda: until_shown([python, "-c", MINIMAL_APP], "first frame"))
-    table = Table("command", "ms", "/ python -c pass", "/ import pandas", "/ minimal app", title="Starting")
-
-    def row(name: str, seconds: float) -> None:
-        ratios = (f"{seconds / floor:.2f}" for floor in (nothing, pandas, minimal))
-        table.add_row(name, f"{seconds * 1e3:.0f}", *ratios)
-
-    row("python -c pass", nothing)
-    row("python -c 'import pandas'", pandas)
-    row("minimal Textual app, first frame", minimal)
-    row("--version", best_of(repeat, lambda: run([*program, "--version"])))
-    row("summary --json", best_of(repeat, lambda: run([*program, "summary", "--json", str(path)])))
-    row("first frame", best_of(repeat, lambda: until_shown([*program, str(path)], "reading")))
-    row("engine on screen", best_of(repeat, lambda: until_shown([*program, str(path)], "Latency")))
-    return table
-
-
 def main() -> None:
     """Measure everything and print the tables."""
     parser = argparse.ArgumentParser(
@@ -176,10 +119,16 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=20_000)
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--scale", action="store_true", help="growth of time and memory instead: minutes")
+    parser.add_argument(
+        "--slow-board", action="store_true", help="starting with a quarter of a processor instead"
+    )
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 120)
     if options.scale:
         measure_scale(console)
+        return
+    if options.slow_board:
+        measure_slow_board(console, SAMPLE, options.repeat)
         return
     with tempfile.TemporaryDirectory() as directory:
         write_engine(Path(directory), options.layers)
@@ -195,7 +144,7 @@ def main() -> None:
         console.print(measure_keys(long_names, options.layers // 10, words))
         console.print(measure_lint([*sets, *made], options.repeat, best_of, parse_json_files, forget))
     console.print(measure_comparing(options.repeat))
-    console.print(measure_starting(ROOT / "sample_artifacts" / "alexnet", options.repeat))
+    console.print(measure_starting(SAMPLE, options.repeat))
     measure_build_log()
 
 

@@ -14,6 +14,7 @@ import pytest
 from helpers import ARTIFACTS, REPOSITORY
 from tour import charts, screens, touring
 from tui import GOLDENS, LARGE, SMALL
+from watching import watching
 
 _ABSENT = pytest.mark.skipif(not ARTIFACTS.is_dir(), reason=f"no real artifacts at {ARTIFACTS}")
 SETS = [
@@ -23,15 +24,27 @@ SETS = [
 ]
 
 
+def check_privacy(noted: dict[str, list[str]]) -> None:
+    """All that there is to see was shown: without a connection, a process, or a file but the program's own."""
+    assert noted["network"] == noted["processes"] == []
+    home = Path(os.environ["XDG_STATE_HOME"]).parent
+    written = [Path(one) for one in noted["written"]]
+    assert written  # the list of recent engines
+    # Directories on the way to the home are made with it.
+    assert [one for one in written if not (one.is_relative_to(home) or home.is_relative_to(one))] == []
+
+
 @pytest.mark.parametrize("size", [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")])
 @pytest.mark.parametrize(("root", "folder"), SETS)
 async def test_every_screen(root, folder, size, monkeypatch, request):
     # Paths on screen are relative: a golden must not hold the name of a directory of one machine.
     monkeypatch.chdir(root)
     pages = []
-    async with touring(Path(folder), size) as session:
-        for walk in (screens, charts):
-            pages += [f"{name:=^{size[0]}}\n{session.text.rstrip()}\n" async for name in walk(session)]
+    with watching() as noted:
+        async with touring(Path(folder), size) as session:
+            for walk in (screens, charts):
+                pages += [f"{name:=^{size[0]}}\n{session.text.rstrip()}\n" async for name in walk(session)]
+    check_privacy(noted)
     width, height = size
     path = GOLDENS / f"tour_{request.node.callspec.id.rsplit('-', 1)[0]}_{width}x{height}.txt"
     shown = "".join(pages)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import chain, write_graph, write_profile
+from helpers import chain, timing_row, write_graph, write_json, write_profile
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "trex_tui"
 UI = ("trex_tui.app", "trex_tui.screens", "trex_tui.widgets", "textual")
@@ -119,13 +119,14 @@ def loaded_by(code: str, *arguments: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{report}", *arguments], capture_output=True, text=True, check=True
     )
-    return done.stderr.split()
+    return done.stderr.splitlines()[-1].split()  # before it stands what the commands say
 
 
 @pytest.fixture
 def small_set(tmp_path: Path) -> Path:
     write_graph(tmp_path / "a.graph.json", chain("one", "two"), ["t0", "t2"])
     write_profile(tmp_path / "a.profile.json", [("one", 1.0), ("two", 2.0)])
+    write_json(tmp_path / "a.timing.json", [timing_row(float(row), 3.0) for row in range(4)])
     return tmp_path
 
 
@@ -148,6 +149,7 @@ def test_version_loads_nothing_heavy() -> None:
         ["layers", "--format", "json"],
         ["layers", "--format", "csv", "--filter", "kind:*"],
         ["report", "--format", "json"],
+        ["times", "--json"],
         *(["lint", "--fail-on", "never", "--format", form] for form in ("json", "sarif", "github", "md")),
     ],
 )
@@ -155,12 +157,36 @@ def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str
     assert loaded_by(RUN, *command, str(small_set)) == []
 
 
-def test_exports_without_a_library_load_none(small_set: Path) -> None:
+def test_commands_that_write_files_load_no_library(small_set: Path) -> None:
+    """Exports that need none, `convert`, the files of `times`, a page: one after the other, as each loads less than all."""
     run = (
-        "import sys; from trex_tui.cli import main; export = ['export', sys.argv[1], '-o', '-', '--layout', 'builtin'];"
-        "assert [main([*export, '--format', form]) for form in ('dot', 'svg', 'csv', 'trace')] == [0] * 4"
+        "import sys; from trex_tui.cli import main; net, place = sys.argv[1:];"
+        "export = ['export', net, '-o', '-', '--layout', 'builtin'];"
+        "forms = [[*export, '--format', form] for form in ('dot', 'svg', 'csv', 'trace')];"
+        "more = [['convert', net, '-o', place, '--json'], ['times', net, '--outdir', place],"
+        " ['report', net, '-o', place + '/page.html'], ['explain', '--json'], ['keys', '--format', 'json']];"
+        "assert [main(one) for one in (*forms, *more)] == [0] * 9"
     )
-    assert loaded_by(run, str(small_set)) == []
+    assert loaded_by(run, str(small_set), str(small_set / "made")) == []
+
+
+def test_accuracy_loads_no_library_before_it_computes(small_set: Path) -> None:
+    run = "import sys; from trex_tui.cli import main; assert main(sys.argv[1:]) == 2"
+    engine = small_set / "a.engine"
+    engine.write_bytes(b"ftrt")
+    command = ["accuracy", "--ref", str(engine), "--test", str(engine), "--trtexec", "/absent"]
+    # No trtexec: it is told before numpy, the one library that the sums take, would be loaded.
+    assert loaded_by(run, *command) == []
+
+
+def test_the_first_frame_needs_no_engine() -> None:
+    """Nothing of an engine, of its analysis or of the screens that show it is imported before the first frame."""
+    run = (
+        "import sys; import trex_tui.app, trex_tui.screens.loading;"
+        "late = ('engine.engine', 'analysis.columns', 'lint.run', 'screens.engine', 'artifacts.discover');"
+        "assert [name for name in late if 'trex_tui.' + name in sys.modules] == []"
+    )
+    assert loaded_by(run) == ["rich", "textual"]
 
 
 def test_doctor_for_scripts_loads_nothing_heavy() -> None:

@@ -13,6 +13,7 @@ import pytest
 from helpers import (
     ARTIFACTS,
     REPOSITORY,
+    STAMP,
     chain,
     real_sets,
     tensor,
@@ -22,6 +23,7 @@ from helpers import (
     write_profile,
 )
 from trex_tui.artifacts import find
+from trex_tui.artifacts.buildlog import lines
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_set
 from trex_tui.reports.summary import engine_summary
@@ -261,6 +263,18 @@ class TestCommand:
         write_graph(tmp_path / "in/net.graph.json", chain("a\x1b[31m"), ["t0", "t1"])
         (tmp_path / "in/net.engine").write_bytes(b"ftrt" + bytes(24))
         return tmp_path
+
+    def test_a_bomb_is_left_out(self, net, capsys, monkeypatch):
+        """A packed log that no log can be costs itself; nothing near its size is written."""
+        monkeypatch.setattr(lines, "_HARMLESS_BYTES", 1 << 20)
+        log = f"&&&& RUNNING TensorRT.trtexec # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"
+        bomb = log.encode() + (b"-" * 1023 + b"\n") * (8 << 10)
+        (net / "in/net.build.log.gz").write_bytes(gzip.compress(bomb))
+        done = converted(capsys, net / "in", "-o", net / "out")
+        assert any("unpacks to more than 250 times its size" in one for one in done["remarks"]), done[
+            "remarks"
+        ]
+        assert sorted(one.name for one in (net / "out").iterdir()) == ["net.graph.json"]
 
     def test_never_overwrites_unasked(self, net, capsys):
         out = net / "out"

@@ -57,9 +57,6 @@ class TestWhereFilesAre:
         assert config_files({"HOME": "/home/a"})[0] == Path("/home/a/.config/trex-tui") / CONFIG_NAME
         assert config_files({"HOME": "/home/a", "XDG_CONFIG_HOME": ""})[0].parts[-3] == ".config"
 
-    def test_without_a_home(self) -> None:
-        assert config_files({})[0] == Path(".config/trex-tui") / CONFIG_NAME
-
 
 class TestPrecedence:
     def test_nothing_stated(self, sample: Path) -> None:

@@ -115,12 +115,12 @@ def server(tmp_path):
     process.communicate()
 
 
-async def page_of(port: int) -> tuple[int, str]:
-    """The page, as soon as there is one."""
+async def page_of(port: int) -> tuple[int, str, str]:
+    """The page and its policy, as soon as there is one."""
     for _ in range(TIMEOUT_S * 20):
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=TIMEOUT_S) as answer:
-                return answer.status, answer.read().decode()
+                return answer.status, answer.read().decode(), answer.headers["Content-Security-Policy"]
         except (urllib.error.URLError, ConnectionError):
             await asyncio.sleep(0.05)
     pytest.fail("nothing listens")
@@ -146,8 +146,12 @@ async def drawn_by(port: int, wanted: bytes) -> bytes:
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="asyncio.timeout")
 async def test_browser_gets_a_page_and_the_screen(server, tmp_path):
     process, port = server
-    status, page = await page_of(port)
+    status, page, policy = await page_of(port)
     assert status == 200
+    # Whatever textual-serve's page asks for: a font of Google's, for one.
+    sources = {word for part in policy.split(";") for word in part.split()[1:] if "//" in word}
+    assert sources == {f"http://127.0.0.1:{port}"}
+    assert "default-src" in policy
     assert f"ws://127.0.0.1:{port}/ws" in page
     assert b"MaxPool" in await drawn_by(port, b"MaxPool")
     assert not (tmp_path / "owned").exists()

@@ -16,6 +16,7 @@ from typing import Any
 
 from trex_tui.artifacts.opening import open_bytes, read_fully
 from trex_tui.errors import TrexError
+from trex_tui.services.places import settings_file
 from trex_tui.text import printable
 
 CONFIG_NAME = "trex-tui.toml"
@@ -45,9 +46,13 @@ class ConfigTable:
 
 def config_files(environ: Mapping[str, str]) -> list[Path]:
     """Where configuration is read from, the strongest last: the XDG configuration directory, then the current directory."""
-    stated = environ.get("XDG_CONFIG_HOME")
-    base = Path(stated) if stated else Path(environ.get("HOME") or ".") / ".config"
-    return [base / "trex-tui" / CONFIG_NAME, Path(PROJECT_NAME), Path(CONFIG_NAME)]
+    here = [Path(PROJECT_NAME), Path(CONFIG_NAME)]
+    stated, home = environ.get("XDG_CONFIG_HOME"), environ.get("HOME")
+    if stated or home:
+        base = Path(stated) if stated else Path(home or "", ".config")
+        return [base / "trex-tui" / CONFIG_NAME, *here]
+    settings = settings_file(environ)  # Windows has no HOME: beside what the program keeps there
+    return [settings.with_name(CONFIG_NAME), *here] if settings else here
 
 
 def config_tables(environ: Mapping[str, str]) -> list[ConfigTable]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from trex_tui.errors import TrexError
 
@@ -61,10 +62,38 @@ def serve(paths: Sequence[str], options: Options) -> int:
 
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"http://{host}:{options.port}"
-    server = Server(quoted(command_of(paths, options)), options.host, options.port, "trex-tui", url)
+    server = _private(Server)(quoted(command_of(paths, options)), options.host, options.port, "trex-tui", url)
     server.console = Console(stderr=True)
     server.serve()
     return 0
+
+
+def policy(url: str) -> str:
+    """What textual-serve's page may load: what it brings itself, under the address it has or the one it was told.
+
+    Args:
+        url: Where the server says that it is; a browser may know it by another name.
+    """
+    own = f"'self' {url}"
+    return (
+        f"default-src {own} data: blob:; script-src {own} 'unsafe-inline' 'unsafe-eval'; "
+        f"style-src {own} 'unsafe-inline'; connect-src {own} ws: wss:"
+    )
+
+
+def _private(base: type[Any]) -> type[Any]:
+    """A server whose page loads nothing from elsewhere: textual-serve's asks Google for a font."""
+
+    class PrivateServer(base):  # type: ignore[misc]
+        async def _make_app(self) -> Any:  # noqa: ANN401 - aiohttp's
+            async def forbid_elsewhere(_: object, response: Any) -> None:  # noqa: ANN401 - aiohttp's
+                response.headers["Content-Security-Policy"] = policy(self.public_url)
+
+            app = await super()._make_app()
+            app.on_response_prepare.append(forbid_elsewhere)
+            return app
+
+    return PrivateServer
 
 
 def _check_address(options: Options) -> None:

@@ -33,6 +33,7 @@ class OnnxModel:
             raise TrexError(
                 "an ONNX model takes onnxruntime, which is not installed: pip install 'trex-tui[accuracy]'"
             ) from None
+        onnxruntime.disable_telemetry_events()  # its builds for Windows tell of sessions otherwise
         self.path = path
         self.shapes = shapes
         options = onnxruntime.SessionOptions()

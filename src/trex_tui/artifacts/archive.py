@@ -22,6 +22,8 @@ MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Beyond that it is no archive of one engine but a trap, or a mistake."""
 _HEAD = 4096
 _READ = re.compile(r"(?P<text>.*\.(?:json|log|log\.gz))|(?P<plan>.*\.(?:trt|engine|plan))", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\\:\0]")
+"""On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
 _unpacked: list[Path] = []
@@ -86,7 +88,7 @@ def _match(member: zipfile.ZipInfo) -> re.Match[str] | None:
 
 def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, path: Path) -> Path:
     """Write one member under the last part of its name alone: what it says about directories is not followed."""
-    name = PurePosixPath(member.filename).name.replace("\\", "_").replace("\0", "_")
+    name = _UNSAFE.sub("_", PurePosixPath(member.filename).name)
     match = _match(member)
     is_plan = match is not None and bool(match["plan"])
     target = directory / (f"{_ENDING.sub('', path.name)}.engine" if is_plan else name)

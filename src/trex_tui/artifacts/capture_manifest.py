@@ -24,6 +24,7 @@ from trex_tui.artifacts.host_state import (
     text_in,
 )
 from trex_tui.artifacts.jsonfile import finite_number, load_json
+from trex_tui.artifacts.opening import read_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 NO_GRAPH = (
@@ -199,6 +200,6 @@ def _is_same(file: Path, entry: Mapping[str, Any]) -> bool:
             return True
         import hashlib  # only where there is a manifest
 
-        return hashlib.sha256(file.read_bytes()).hexdigest() == digest.lower()
+        return hashlib.sha256(read_head(file, actual)).hexdigest() == digest.lower()
     except OSError:
         return True  # who reads it will say so

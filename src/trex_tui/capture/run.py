@@ -26,6 +26,8 @@ GRACE_S = 5.0
 """Between SIGTERM and SIGKILL."""
 _GIVE_UP_S = 30.0
 """After SIGKILL: a process that hangs in a driver cannot be ended by anybody."""
+_ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Windows has no SIGHUP, and two ONNX models can be compared there."""
 _TICK_S = 0.25
 _GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
 """A shell that ends the group when the pipe to it closes: when we are killed, nobody else is left to do it."""
@@ -61,8 +63,9 @@ class Stop:
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
-        os.set_blocking(self._read, False)
-        os.set_blocking(self._write, False)
+        if hasattr(os, "set_blocking"):  # on Windows from 3.12 on; nothing there waits for these ends
+            os.set_blocking(self._read, False)
+            os.set_blocking(self._write, False)
         self.times = 0
 
     def request(self) -> None:
@@ -92,7 +95,7 @@ def stop_on_signals() -> Iterator[Stop]:
     stop = Stop()
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in _ENDINGS:
             if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
                 before[number] = signal.signal(number, lambda *_: stop.request())
     try:

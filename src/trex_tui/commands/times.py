@@ -134,7 +134,7 @@ def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
         for name, text in {_SUMMARY: summary, **files}.items():
             write_atomically(directory / name, text, make_directory=True)
         for name, data in drawn.items():
-            (directory / name).write_bytes(data)
+            write_atomically(directory / name, data)
     except OSError as error:
         raise TrexError(f"{directory} cannot be written: {reason(error)}") from error
     for name in names:

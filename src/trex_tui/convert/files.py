@@ -7,17 +7,17 @@ reads `latencyMs`; of metadata it needs `performance_summary` and `device_inform
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import math
-import shutil
-import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import decode_text, load_json
+from trex_tui.artifacts.buildlog.lines import ReadState, open_log, plain_pieces
+from trex_tui.artifacts.jsonfile import load_json
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.profile import Profile, read_profile
-from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.artifacts.timing import OLD_KEYS, TIMING_KEYS, Timing, read_timing
 from trex_tui.capture.metadata import metadata_of_log
 from trex_tui.convert.model import Converted, is_plain_json, json_bytes
@@ -146,30 +146,34 @@ def metadata_from_log(kind: ArtifactKind, log: Path, source: Path) -> Converted 
 
 
 def write_log(source: Path, target: Path) -> list[str]:
-    """Write a log as plain UTF-8; say what was changed.
+    """Write a log as plain UTF-8, in pieces; say what was changed.
 
     Raises:
-        ArtifactError: It cannot be read.
+        ArtifactError: It cannot be read, or unpacks to more than a log does.
         OSError: It cannot be written.
     """
-    with source.open("rb") as file:
-        head = file.read(3)
-    if head.startswith(GZIP_MARK):
-        try:
-            with gzip.open(source) as packed, target.open("wb") as out:
-                shutil.copyfileobj(packed, out)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise ArtifactError(source, f"is a damaged gzip file ({error})") from None
-        changes = ["unpacked"]
-    elif head.startswith(_MARKS):
-        shutil.copyfile(source, target)
-        changes = []
-    else:
-        shutil.copyfile(source, target)
-        return []
-    with target.open("rb") as file:
-        head = file.read(3)
-    if head.startswith(_MARKS):
-        target.write_bytes(decode_text(target.read_bytes()).encode("utf-8", errors="replace"))
-        changes.append("written as UTF-8")
+    changes = []
+    state = ReadState()
+    with open_log(source) as file, target.open("wb") as out:
+        pieces = plain_pieces(file, state)
+        first = next(pieces, b"")
+        if state.is_packed:
+            changes.append("unpacked")
+        if first.startswith(_MARKS):
+            changes.append("written as UTF-8")
+            pieces = _as_utf8(
+                chain([first], pieces), "utf-8-sig" if first.startswith(_MARKS[2]) else "utf-16"
+            )
+        else:
+            out.write(first)
+        out.writelines(pieces)
+    if state.damage:
+        raise ArtifactError(source, state.damage)
     return changes
+
+
+def _as_utf8(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    for piece in pieces:
+        yield decoder.decode(piece).encode("utf-8", errors="replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", errors="replace")

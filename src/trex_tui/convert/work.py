@@ -104,6 +104,7 @@ def convert_sets(
                 folder.mkdir()
                 made.append(_Converter(one, folder, outdir, with_engine=with_engine).convert())
             _check_targets(made, force=force)
+            _check_case(made, Path(place))
             for number, done in enumerate(made):
                 for file in done.files:
                     file.target.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +124,22 @@ def _check_targets(made: Sequence[ConvertedSet], *, force: bool) -> None:
     if there and not force:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
         raise TrexError(f"{there[0]}{more}: already there; replace with --force")
+
+
+def ignores_case(place: Path) -> bool:
+    """Whether a path that is there, its name in small letters, can be found in capitals, as on Windows and macOS."""
+    return place.with_name(place.name.upper()).exists()
+
+
+def _check_case(made: Sequence[ConvertedSet], place: Path) -> None:
+    """Of two names that differ in their case alone, one would replace the other, where the file system knows no case."""
+    if not ignores_case(place):
+        return
+    seen: dict[str, Path] = {}
+    for file in (file for one in made for file in one.files):
+        other = seen.setdefault(str(file.target).casefold(), file.target)
+        if other != file.target:
+            raise TrexError(f"{other} and {file.target} are the same file here; convert one at a time")
 
 
 class _Converter:

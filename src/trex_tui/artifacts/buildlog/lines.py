@@ -38,12 +38,14 @@ class ReadState:
         cut_off: Whether its last line has no end.
         shortened: How many lines were longer than `LONGEST_LINE`.
         read_bytes: How much of the file has been read so far, packed as it is.
+        is_packed: Whether it is packed.
     """
 
     damage: str = ""
     cut_off: bool = False
     shortened: int = 0
     read_bytes: int = 0
+    is_packed: bool = False
 
 
 def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
@@ -78,7 +80,7 @@ def lines_of(file: BinaryIO, state: ReadState) -> Iterator[list[str]]:
 
 def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
     decoder: codecs.IncrementalDecoder | None = None
-    for data in _bytes(file, state):
+    for data in plain_pieces(file, state):
         if decoder is None:
             wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
             decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")(errors="replace")
@@ -90,10 +92,12 @@ def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
         yield decoder.decode(b"", final=True)
 
 
-def _bytes(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
+def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
+    """The bytes of a log, unpacked where it is packed; `state.damage` tells why they end before their time."""
     try:
         data = read_piece(file, PIECE_BYTES)
         if data.startswith(GZIP_MARK):
+            state.is_packed = True
             yield from _unpacked(data, file, state)
             return
         while data:

@@ -1,0 +1,126 @@
+"""How long the program takes to start, as multiples of floors measured in the same run."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pexpect
+from rich.table import Table
+
+ROOT = Path(__file__).parent.parent
+MINIMAL_APP = """
+from textual.app import App
+from textual.widgets import Footer, Static
+class Minimal(App):
+    def compose(self):
+        yield Static("first frame")
+        yield Footer()
+Minimal().run()
+"""
+NOTHING, PANDAS, MINIMAL = "python -c pass", "python -c 'import pandas'", "minimal Textual app, first frame"
+_PATIENCE_S = 120
+_TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a program is started under.
+
+    Attributes:
+        name: Of a column.
+        prefix: Stands before the command and is replaced by it (`exec`).
+        hold: Called with the id of the started process; slows it down until it is left.
+    """
+
+    name: str = ""
+    prefix: tuple[str, ...] = ()
+    hold: Callable[[int], AbstractContextManager[object]] = field(default=lambda _: nullcontext())
+
+
+NO_LIMIT = Limit()
+
+
+def best_of(repeat: int, action: Callable[[], object]) -> float:
+    """Seconds of the fastest of several runs."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def run(arguments: Sequence[str], limit: Limit = NO_LIMIT) -> None:
+    """Run a command and drop what it prints."""
+    command = [*limit.prefix, *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT)
+    with limit.hold(process.pid):
+        code = process.wait()
+    if code:
+        raise subprocess.CalledProcessError(code, command)
+
+
+def until_shown(arguments: Sequence[str], text: str, limit: Limit = NO_LIMIT) -> None:
+    """Start a program in a pseudo-terminal and wait until it has drawn `text`."""
+    command = [*limit.prefix, *arguments]
+    child = pexpect.spawn(
+        command[0], command[1:], dimensions=(24, 80), env=dict(os.environ) | _TERMINAL, cwd=ROOT
+    )
+    try:
+        with limit.hold(child.pid):
+            child.expect_exact(text, timeout=_PATIENCE_S)
+    finally:
+        child.close(force=True)
+
+
+def measure_starting(path: Path, repeat: int, limit: Limit = NO_LIMIT) -> Table:
+    """Start-up against the interpreter, pandas and a minimal Textual application.
+
+    All are started in turns, so that a busy moment of the machine is not that of one of them alone. Processor time (until
+    what was waited for is on the screen) has ratios of its own: it is what a slow processor multiplies.
+    """
+    actions = _actions(path, limit)
+    wall = dict.fromkeys(actions, float("inf"))
+    cpu = dict(wall)
+    for _ in range(repeat):
+        for name, action in actions.items():
+            before = _cpu_seconds()
+            wall[name] = min(wall[name], best_of(1, action))
+            cpu[name] = min(cpu[name], _cpu_seconds() - before)
+    title = f"Starting, {limit.name}" if limit.name else "Starting"
+    headings = ("command", "ms", "/ pass", "/ pandas", "/ minimal app", "cpu ms", "/ minimal app")
+    table = Table(*headings, title=title)
+    for name in actions:
+        ratios = (f"{wall[name] / wall[floor]:.2f}" for floor in (NOTHING, PANDAS, MINIMAL))
+        shares = (f"{cpu[name] * 1e3:.0f}", f"{cpu[name] / cpu[MINIMAL]:.2f}")
+        table.add_row(name, f"{wall[name] * 1e3:.0f}", *ratios, *shares)
+    return table
+
+
+def _actions(path: Path, limit: Limit) -> dict[str, Callable[[], None]]:
+    python = sys.executable
+    program = [python, "-m", "trex_tui"]
+    opened = [*program, str(path)]
+    return {
+        NOTHING: lambda: run([python, "-c", "pass"], limit),
+        PANDAS: lambda: run([python, "-c", "import pandas"], limit),
+        MINIMAL: lambda: until_shown([python, "-c", MINIMAL_APP], "first frame", limit),
+        "--version": lambda: run([*program, "--version"], limit),
+        "summary --json": lambda: run([*program, "summary", "--json", str(path)], limit),
+        "first frame": lambda: until_shown(opened, "reading", limit),
+        "engine on screen": lambda: until_shown(opened, "Latency", limit),
+    }
+
+
+def _cpu_seconds() -> float:
+    """Processor time of the processes that have ended so far."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
