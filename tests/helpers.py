@@ -13,7 +13,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 THOROUGH = bool(os.environ.get("TREX_TUI_THOROUGH"))
-"""Try everything that repeats itself: more examples, every seed and size. `.ci/run` does so on other Pythons."""
+"""Try everything that repeats itself: more examples, every seed and size."""
 ARTIFACTS = Path(os.environ.get("TREX_TUI_ARTIFACTS") or REPOSITORY.parent / "shared" / "artifacts")
 
 
