@@ -54,7 +54,8 @@ async def settle(app: TrexApp, pilot: Pilot[None]) -> None:
     """Wait until what runs in the background is done, and drawn."""
     for _ in range(MOST_TURNS):
         await pilot.pause(0.02)
-        if len(app.screen_stack) > 1 and not app.workers._workers:
+        is_linted = getattr(app.screen, "lint", True) is not None
+        if len(app.screen_stack) > 1 and not app.workers._workers and is_linted:
             break
     await pilot.pause(0.1)
 
