@@ -167,7 +167,7 @@ class TestRefused:
             (["--profile-index", "1", "--", "--loadInputs=x:y"], "--loadInputs behind --"),
             (["--input-shape", "t0"], "not a shape such as"),
             (["--max-mae", "nan"], "not a number"),
-            (["--onnx", "m.onnx"], "not allowed with argument --ref"),
+            (["--onnx", "fp32.engine"], "--onnx: fp32.engine does not end in .onnx"),
             (["--outdir", "fp32.engine"], "is no directory"),
             (["--outdir", "tmp/.."], "holds no result that --force could replace"),
         ],
@@ -267,6 +267,31 @@ class TestOnnx:
         assert (document["reference"]["kind"], document["test"]["kind"]) == ("onnx", "engine")
         assert document["reference"]["onnxruntime_version"]
         assert document["outputs"][0]["compared"] == 128
+
+    def test_both_engines_are_held_against_the_model(self, here: Path, capsys) -> None:
+        write_onnx(here / "net.onnx", tensor("fp32", 1, 8, 4, 4), name="t0", output="t5")
+        assert accuracy(*NAMES, "--onnx", "net.onnx", "--inputs", "2", "--max-abs", "0", "--json") == 1
+        document = json.loads(capsys.readouterr().out)
+        against = document["against_onnx"]
+        assert document["gates"]
+        assert not any(one["gates"] for one in against.values()), "gates are about the two engines"
+        assert [one["reference"]["kind"] for one in (document, *against.values())] == [
+            "engine",
+            "onnx",
+            "onnx",
+        ]
+        first, ref, test = (
+            one["outputs"][0]["max_abs"] for one in (document, against["ref"], against["test"])
+        )
+        assert first <= ref + test + 1e-5, "the same inputs went through all three"
+        assert test <= first + ref + 1e-5
+        kept = here / "int8.accuracy"
+        for name, one in against.items():
+            assert json.loads((kept / f"{name}-against-onnx/output_diff.json").read_text()) == one
+        inputs = [folder / "samples/000001/input-0-t0.bin" for folder in (kept, *kept.glob("*-against-onnx"))]
+        assert len({path.read_bytes() for path in inputs}) == 1
+        assert accuracy("--test", "int8.engine") == 2
+        assert "--ref or --onnx says what" in capsys.readouterr().err
 
     def test_broken_model(self, here: Path, capsys) -> None:
         (here / "bad.onnx").write_bytes(b"no model")

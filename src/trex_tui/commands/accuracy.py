@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from trex_tui.text import printable
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
 HEARTBEAT_S = 10.0
 """In a pipe: between two lines that tell how far it is."""
@@ -41,6 +43,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
         TrexError: Files or options make no sense, the two cannot be compared, or trtexec fails.
     """
     request = request_of(options)
+    further = against_model(options, request)
     needs_trtexec = not (is_onnx(request.reference) and is_onnx(request.test))
     if needs_trtexec and os.name != "posix":
         raise TrexError("trtexec is run on Linux only; two ONNX models can be compared anywhere")
@@ -49,6 +52,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     try:
         with stop_on_signals() as stop:
             result = run_comparison(request, trtexec, stop, view)
+            others = {name: run_comparison(one, trtexec, stop, view) for name, one in further.items()}
     except InterruptedRunError:
         view.clear()
         _say("interrupted; nothing is kept")
@@ -60,7 +64,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
         raise
     finally:
         view.clear()
-    _print(result, request, as_json=options.json)
+    _print(result, others, request, as_json=options.json)
     fallen = [one for one in result.gates if one.fell]
     for one in fallen:
         _say(f"gate fell: {one.gate}: {one.output}: {one.why}")
@@ -73,12 +77,10 @@ def request_of(options: argparse.Namespace) -> Request:
     Raises:
         TrexError: A file is not there, or an option makes no sense.
     """
-    reference, test = (
-        _checked("--ref" if options.ref else "--onnx", options.ref or options.onnx),
-        _checked("--test", options.test),
-    )
-    if options.onnx and not is_onnx(reference):
-        raise TrexError(f"--onnx: {reference} does not end in .onnx")
+    if not (options.ref or options.onnx):
+        raise TrexError("--ref or --onnx says what --test is compared with")
+    reference = _checked("--ref", options.ref) if options.ref else _model(options.onnx)
+    test = _checked("--test", options.test)
     for argument in options.trtexec_arguments:
         if flag_of(argument) in _OURS:
             raise TrexError(f"{flag_of(argument)} behind --: accuracy sets it itself")
@@ -112,6 +114,35 @@ def request_of(options: argparse.Namespace) -> Request:
     )
 
 
+def against_model(options: argparse.Namespace, request: Request) -> dict[str, Request]:
+    """With `--ref` and `--onnx`: both engines held against the model, on the same inputs and without gates.
+
+    Raises:
+        TrexError: The model is none.
+    """
+    if not (options.ref and options.onnx):
+        return {}
+    model = _model(options.onnx)
+    return {
+        name: replace(
+            request,
+            reference=model,
+            test=engine,
+            tolerance=None,
+            limits={},
+            outdir=request.outdir and request.outdir / f"{name}-against-onnx",
+        )
+        for name, engine in (("ref", request.reference), ("test", request.test))
+    }
+
+
+def _model(text: str) -> Path:
+    path = _checked("--onnx", text)
+    if not is_onnx(path):
+        raise TrexError(f"--onnx: {path} does not end in .onnx")
+    return path
+
+
 def default_outdir(test: Path) -> Path:
     """`net.accuracy` beside `net.engine`: where readers of its set look."""
     stem = test.stem if is_onnx(test) else stem_of(test) or test.stem
@@ -139,20 +170,25 @@ def _type(text: str) -> DataType:
     return found
 
 
-def _print(result: Result, request: Request, *, as_json: bool) -> None:
+def _print(result: Result, others: Mapping[str, Result], request: Request, *, as_json: bool) -> None:
     from functools import partial
 
     from trex_tui.commands.output import print_json, print_text
 
     if as_json:
-        print_json(result.difference)
+        against = {name: one.difference for name, one in others.items()}
+        print_json({**result.difference, **({"against_onnx": against} if against else {})})
     else:
         from trex_tui.artifacts.accuracy import accuracy_of
         from trex_tui.reports.accuracy import accuracy_sections
         from trex_tui.reports.diff.text import print_sections
 
-        shown = accuracy_of(result.difference, request.test)
-        print_text(partial(print_sections, list(accuracy_sections(shown))))
+        sections = [
+            section
+            for one in (result, *others.values())
+            for section in accuracy_sections(accuracy_of(one.difference, request.test))
+        ]
+        print_text(partial(print_sections, sections))
     if request.outdir is not None:
         _say(f"kept in {request.outdir}")
 

@@ -11,12 +11,14 @@ _EXAMPLES = """\
 examples:
   trex-tui accuracy --ref fp32.engine --test int8.engine --inputs 16
   trex-tui accuracy --onnx resnet.onnx --test int8.engine --min-cosine 0.999 --min-argmax-agreement 99
+  trex-tui accuracy --ref fp32.engine --test int8.engine --onnx resnet.onnx --inputs 8
   trex-tui accuracy --ref a.engine --test b.engine --input-shape images:1x3x640x640 --rtol 1e-2 --atol 1e-3
   trex-tui accuracy --ref a.engine --test b.engine --load-inputs calibration/ --json | jq .outputs
   trex-tui accuracy --ref bert.onnx --test bert.engine --range ids:0:30521 --inputs 8 --no-save
 
 Both sides get the same inputs: random ones that --seed decides, or files. trtexec runs an engine once per input and side;
-an ONNX model runs on the CPU through onnxruntime (pip install 'trex-tui[accuracy]'). Inputs of the same name may differ in
+an ONNX model runs on the CPU through onnxruntime (pip install 'trex-tui[accuracy]'). With --ref and --onnx, both are held
+against the model too, on the same inputs; the gates are about --test against --ref. Inputs of the same name may differ in
 width (FP32 and FP16, INT64 and INT32): both sides then get values that the narrower can hold. Types that cannot be fed from
 files: FP8, FP4, INT4. Exit code: 1 a gate fell, 2 the two cannot be compared, 3 trtexec failed, 130 interrupted.
 """
@@ -45,14 +47,12 @@ def add_accuracy(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_sides(parser: argparse.ArgumentParser) -> None:
     from trex_tui.arguments import _FILES
 
-    reference = parser.add_mutually_exclusive_group(required=True)
-    for target, option, text in (
-        (reference, "--ref", "the reference: an engine, or an ONNX model by its ending"),
-        (reference, "--onnx", "the same, for an ONNX model"),
-        (parser, "--test", "what is compared with it: an engine, or an ONNX model by its ending"),
+    for option, text in (
+        ("--ref", "the reference: an engine, or an ONNX model by its ending"),
+        ("--onnx", "an ONNX model: the reference, or beside --ref what both engines are held against too"),
+        ("--test", "what is compared with it: an engine, or an ONNX model by its ending"),
     ):
-        action = target.add_argument(option, metavar="FILE", help=text)
-        action.required = target is parser
+        action = parser.add_argument(option, metavar="FILE", help=text, required=option == "--test")
         action.complete = _FILES  # type: ignore[attr-defined]
 
 
