@@ -39,7 +39,7 @@ LOG_MEGABYTES = (10, 100, 1_000)
 SETS = (5, 50, 500)
 SUMMARY_LAYERS = 20_000
 MOST_EXPONENT = 1.35
-"""n log n between ten and a hundred thousand is 1.1; the rest is caches of 65 536 names and 32 768 tactics that overflow."""
+"""n log n between ten and a hundred thousand is 1.1; the rest is what no longer fits the caches of a processor."""
 LEAST_SECONDS = 0.02
 """Less is noise: no exponent is told."""
 

@@ -36,7 +36,7 @@ def module_of_name(name: str) -> tuple[str, ...]:
     return _path_and_operator(name)[0]
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 18)
 def _path_and_operator(name: str) -> tuple[tuple[str, ...], str]:
     """The modules that the first of the names in `name` lies in, and what remains of it."""
     name = _SEVERAL.split(_REFORMAT.sub("", name), maxsplit=1)[0]

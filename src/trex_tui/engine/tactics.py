@@ -158,7 +158,7 @@ _CUDNN_SUFFIX = re.compile(r"_(relu)(?:_|$)")
 _BIAS_EPILOGUE = re.compile(r"((?:bias_[a-z0-9]+_)?(?:relu|gelu|swish|sigmoid|tanh))(?:_|$)")
 
 
-@lru_cache(maxsize=32768)  # every generated kernel has a name of its own
+@lru_cache(maxsize=1 << 18)  # every generated kernel has a name of its own
 def parse_tactic(name: str | None) -> Tactic | None:
     """Take a tactic name apart; None for no name. A name that no pattern fits has library `unknown`.
 

@@ -76,7 +76,7 @@ def canonical(name: str) -> str:
     return _MYELIN_NUMBER.sub("__mye", name).replace(".", "_")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 18)
 def take_apart(name: str) -> NameParts:
     """Take the name of a layer apart. Linear in its length."""
     whole = canonical(name)
@@ -137,7 +137,7 @@ def _add_node(found: dict[str, float], node: str) -> None:
         found.setdefault("@" + _owner(node), OWNER)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 18)
 def importance_of(node: str) -> float:
     """How much it says that two layers share a node, by its operator."""
     lowered = node.lower()

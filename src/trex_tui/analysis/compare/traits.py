@@ -164,7 +164,7 @@ def batch_of(engine: Engine) -> int | None:
     return found if found is not None and found > 0 else None
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1 << 18)
 def _inner(shape: tuple[int, ...], batch: int | None) -> tuple[int, ...]:
     if len(shape) > 1 and (batch is None or shape[0] in (batch, -1)):
         shape = shape[1:]
