@@ -46,7 +46,8 @@ OF_OS = (
         "set_blocking",
     ),
     *(
-        "O_NONBLOCK",
+        # shutil uses it from 3.13 on, where the interpreter was built for another system than Windows.
+        *(("O_NONBLOCK",) if sys.version_info < (3, 13) else ()),
         "O_CLOEXEC",
         "O_NOFOLLOW",
         "waitid",

@@ -44,7 +44,10 @@ def _note(event: str, arguments: tuple[Any, ...]) -> None:
             _seen["network"].append(f"{event} {arguments[1:]}")
             raise ForbiddenError(event)
     elif event in PROCESSES:
-        _seen["processes"].append(os.fsdecode(arguments[0]) if arguments else event)
+        started = os.fsdecode(arguments[0]) if arguments else event
+        # From Python 3.13 on, subprocess spawns where it can, and both are told.
+        if event != "os.posix_spawn" or _seen["processes"][-1:] != [started]:
+            _seen["processes"].append(started)
     elif event in CHANGES or (event == "open" and _is_writing(arguments)):
         _seen["written"] += _files(arguments[0])
 
