@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from textual.binding import Binding
 
+from helpers import some
 from trex_tui.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
 from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
@@ -258,7 +259,7 @@ async def test_footer_has_room_for_all_its_keys_in_the_narrowest_terminal(tmp_pa
         assert session.footer == "t group s order / filter esc clear q engines ? help ^p find"
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
+@pytest.mark.parametrize("width", some([60, 80, 160, 100, 120], 3))
 async def test_footer_stays_within_the_width_and_what_is_spare_goes_first(tmp_path, width):
     async with running(small_engine(tmp_path), (width, 24)) as session:
         for digit in DIGITS.values():

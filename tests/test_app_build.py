@@ -487,7 +487,7 @@ async def test_a_log_is_read_when_it_is_first_looked_at(tmp_path):
 # Real logs
 
 
-@pytest.mark.parametrize("name", some(REAL, 3))
+@pytest.mark.parametrize("name", some(REAL, 2))
 async def test_real_logs(name):
     async with running(LOGS / f"{name}.log", SMALL, tab="build") as session:
         found = await read(session)

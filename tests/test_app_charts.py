@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from helpers import some
 from trex_tui.charts.catalogue import CHARTS
 from trex_tui.screens import charts
 from trex_tui.screens.charts import ChartsPane
@@ -178,7 +179,7 @@ async def test_the_same_chart_after_reading_again(tmp_path):
         assert pane_of(session).chart.id == "pareto"
 
 
-@pytest.mark.parametrize("theme", ["trex-contrast-light", "ansi-dark", "ansi-light"])
+@pytest.mark.parametrize("theme", some(["ansi-dark", "trex-contrast-light", "ansi-light"]))
 async def test_every_chart_shows_in_every_theme(theme):
     async with running(SAMPLES / "alexnet", tab="charts") as session:
         session.app.theme = theme
