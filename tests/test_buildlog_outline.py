@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
@@ -56,6 +56,7 @@ def test_an_outline_tells_all_but_tactics(path: Path) -> None:
 
 
 @needs_logs
+@example(which=0, end=1.0, hurt=[(1.0, b"[11/21/2026-10:00:00] [W] lost\n")])
 @settings(max_examples=25)
 @given(
     which=st.integers(0, max(len(REAL) - 1, 0)),

@@ -99,6 +99,17 @@ class _OutlineReader(Reader):
         super().__init__(path, progress, _PassedTuner)
         self._before = ""
 
+    def read(self) -> BuildTrace:
+        """Read the log.
+
+        Raises:
+            _IrregularError: It takes a closer look.
+        """
+        trace = super().read()
+        if self._before.find(STAMP_INSIDE, PREFIX) >= 0:
+            raise _IrregularError  # another line was written into the last one, and no second half follows
+        return trace
+
     def _routes(self) -> dict[str, object]:
         routes = super()._routes()
         routes.update({said + key: PASSED for said in VERBOSE for key in _TUNING})
