@@ -14,7 +14,7 @@ from fake_trtexec.kit import Bench
 from helpers import ARTIFACTS
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture.host import Host, changes, probe_host
-from trex_tui.capture.metadata import metadata_of_log, sections_of_log, write_metadata
+from trex_tui.capture.metadata import metadata_of_log, write_metadata
 
 SMI = """\
 #!/bin/sh
@@ -263,8 +263,8 @@ class TestMetadataOfRealLogs:
     @pytest.mark.parametrize("log", sorted((ARTIFACTS / "logs").glob("*.log")), ids=lambda one: one.name[:24])
     def test_sections_hold_nothing_else(self, log: Path) -> None:
         """No label is a message of the run: each begins with a word of the option lists."""
-        for section, pairs in sections_of_log(log).items():
-            assert pairs, section
+        document = metadata_of_log(log, "build") | metadata_of_log(log, "profile")
+        for section, pairs in document.items():
             assert all(len(key) < 60 and "=" not in key.split("(")[0] for key in pairs), section
 
 
@@ -281,4 +281,4 @@ def test_a_retried_run_counts_last(tmp_path: Path) -> None:
         )
     )
     log.write_text(text, encoding="utf-8")
-    assert sections_of_log(log) == {"performance_summary": {"Throughput": "2 qps"}}
+    assert metadata_of_log(log, "profile")["performance_summary"] == {"Throughput": 2.0}

@@ -136,7 +136,7 @@ def metadata_from_log(kind: ArtifactKind, log: Path, source: Path) -> Converted 
         source: The log as it was found.
 
     Raises:
-        OSError: It cannot be read.
+        ArtifactError: It cannot be read.
     """
     role = "build" if kind is ArtifactKind.BUILD_METADATA else "profile"
     document = metadata_of_log(log, role)

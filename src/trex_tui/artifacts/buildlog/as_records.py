@@ -24,6 +24,12 @@ _FORMS = {
     DumpForm.NAMES: "names only: the engine was built without --profilingVerbosity=detailed",
 }
 _NUMBERS = ("Throughput", "Total Host Walltime", "Total GPU Compute Time")
+_LISTED_PERCENTILES = ((99.0,), (90.0, 95.0, 99.0))
+"""What readers take a bare list of 5 or 7 numbers for; with other percentiles the text stays, which names them."""
+_ROLES = {
+    "build": ("model_options", "build_options", "device_information"),
+    "profile": ("performance_summary", "inference_options", "device_information"),
+}
 _DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate")
 
 
@@ -86,22 +92,34 @@ def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
     """What trex's log parsers write, as one object: of a build its options, of a run its performance, and the device.
 
     Unlike trex's, values are whole (it cut them at their second colon). As there, a latency is a list of min, max, mean,
-    median, and the percentiles in the order printed; the figures that trex makes numbers of are numbers.
+    median, and the percentiles in the order printed, where these are the usual ones; the figures that trex makes numbers of are numbers.
     """
-    options = trace.options
-    sections: dict[str, dict[str, Any]] = {}
-    if not trace.only_loads:
-        sections["model_options"] = dict(options.model)
-        sections["build_options"] = dict(options.build)
-    if trace.performance is not None:
-        values = trace.performance.values
-        sections["performance_summary"] = {label: _performance(label, text) for label, text in values.items()}
-    if trace.only_loads or trace.performance is not None:
-        sections["inference_options"] = dict(options.inference)
-    sections["device_information"] = {
-        label: _number(text) if label in _DEVICE_NUMBERS else text for label, text in options.device.items()
-    }
+    sections = _sections(trace)
+    if trace.only_loads:
+        del sections["model_options"], sections["build_options"]  # trtexec prints them all the same, with their defaults
+    elif trace.performance is None:
+        del sections["inference_options"]
     return {name: values for name, values in sections.items() if values}
+
+
+def role_document(trace: BuildTrace, role: str) -> dict[str, dict[str, Any]]:
+    """What trex keeps in a file of its own: of the log of a `build`, or of the `profile` run. Sections may be empty."""
+    sections = _sections(trace)
+    return {name: sections[name] for name in _ROLES[role]}
+
+
+def _sections(trace: BuildTrace) -> dict[str, dict[str, Any]]:
+    options = trace.options
+    values = trace.performance.values if trace.performance is not None else {}
+    return {
+        "model_options": dict(options.model),
+        "build_options": dict(options.build),
+        "performance_summary": {label: _performance(label, text) for label, text in values.items()},
+        "inference_options": dict(options.inference),
+        "device_information": {
+            label: _number(text) if label in _DEVICE_NUMBERS else text for label, text in options.device.items()
+        },
+    }
 
 
 def _performance(label: str, text: str) -> Any:  # noqa: ANN401 - a JSON value
@@ -111,7 +129,8 @@ def _performance(label: str, text: str) -> Any:  # noqa: ANN401 - a JSON value
     if label.startswith("End-to-End") or found is None:
         return text
     values = [found.min_ms, found.max_ms, found.mean_ms, found.median_ms]
-    return text if None in values else [*values, *found.percentiles_ms.values()]
+    is_bare = None not in values and tuple(found.percentiles_ms) in _LISTED_PERCENTILES
+    return [*values, *found.percentiles_ms.values()] if is_bare else text
 
 
 def _number(text: str) -> float | str:
