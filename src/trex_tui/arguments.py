@@ -8,6 +8,7 @@ from typing import Any
 
 from trex_tui._version import __version__
 from trex_tui.commands.accuracy_arguments import add_accuracy
+from trex_tui.commands.argument_types import FILES, whole
 from trex_tui.commands.build_log import add_build_log
 from trex_tui.commands.convert import add_convert
 from trex_tui.commands.diff_arguments import add_diff
@@ -65,8 +66,6 @@ CHART_IDS = (
 """Those of `charts.catalogue`, which is not loaded for a parser."""
 
 _SHELLS = ("bash", "zsh", "tcsh")
-# shtab.FILE, what a path is completed with. Importing shtab for it would cost every command 44 ms.
-_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
 
 
 class _PrintCompletion(argparse.Action):
@@ -115,7 +114,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="HOST",
         help="address to listen on; default: this machine alone",
     )
-    serve.add_argument("--port", type=_count, default=8000, metavar="N", help="default: 8000")
+    serve.add_argument("--port", type=whole, default=8000, metavar="N", help="default: 8000")
 
     summary = commands.add_parser("summary", help="what each engine is and where its time goes")
     _add_paths(summary)
@@ -125,10 +124,10 @@ def build_parser() -> argparse.ArgumentParser:
 
     _add_layers(commands)
     add_lint(commands, _add_paths)
-    add_diff(commands, _add_paths, _count)
-    add_report(commands, _add_paths, _count)
-    add_times(commands, _add_paths, _count)
-    add_export(commands, _add_paths, _count)
+    add_diff(commands, _add_paths)
+    add_report(commands, _add_paths)
+    add_times(commands, _add_paths)
+    add_export(commands, _add_paths)
 
     explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
     explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
@@ -168,7 +167,7 @@ def _add_layers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--sort", metavar="COLUMN", help="numbers from the largest, text from A; without: execution order"
     )
     layers.add_argument("--reverse", action="store_true", help="the other way round")
-    layers.add_argument("--top", type=_count, metavar="N", help="only the first N")
+    layers.add_argument("--top", type=whole, metavar="N", help="only the first N")
     layers.add_argument("--columns", metavar="A,B,C", help="which columns, and in what order")
     layers.add_argument(
         "--format", choices=("table", "csv", "json", "md"), default="table", help="default: table"
@@ -194,17 +193,17 @@ def _add_log_file(parser: argparse.ArgumentParser) -> None:
         help="append what an error of ours leaves to FILE, a new file or one of these logs: the traceback, the command, "
         "versions, the terminal; TREX_TUI_LOG=FILE does the same",
     )
-    action.complete = _FILES  # type: ignore[attr-defined]
+    action.complete = FILES  # type: ignore[attr-defined]
 
 
 def _add_paths(parser: argparse.ArgumentParser) -> None:
     action = parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="directory or file; default: the current directory"
     )
-    action.complete = _FILES  # type: ignore[attr-defined]
+    action.complete = FILES  # type: ignore[attr-defined]
     parser.add_argument(
         "--optimization-profile",
-        type=_count,
+        type=whole,
         metavar="N",
         help="which of several optimization profiles; default: the profiled one",
     )
@@ -216,9 +215,3 @@ def _add_paths(parser: argparse.ArgumentParser) -> None:
         help="state a fact of the device for the roofline, instead of what the files tell: bandwidth=320 (GB/s), "
         "clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s); may be repeated. trex-tui.toml can hold them as well",
     )
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"not a count: {text!r}")
-    return int(text)

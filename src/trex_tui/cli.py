@@ -71,7 +71,7 @@ def _what_failed(error: OSError) -> str:
 
 
 def _prepare_streams() -> None:
-    """Write what a stream's encoding lacks as `\\uXXXX`, nothing where a stream is closed; nor is anything read from one."""
+    """Characters that a stream's encoding lacks become escapes; a closed stream takes everything, and gives nothing."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115
     for name in ("stdout", "stderr"):

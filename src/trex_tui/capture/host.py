@@ -147,7 +147,7 @@ def _container(root: Path) -> str | None:
         return "docker"
     if (root / "run/.containerenv").exists():
         return "podman"
-    groups = _read(root / "proc/1/cgroup") or ""
+    groups = read_text(root / "proc/1/cgroup") or ""
     match = re.search(r"(docker|kubepods|libpod|lxc|containerd)", groups)
     return match[1] if match else None
 
@@ -180,7 +180,7 @@ def smi_queries(*, with_ids: bool) -> list[str]:
 def _smi(host: Host, program: str, key: str, fields: Any) -> list[dict[str, str | None]] | None:  # noqa: ANN401
     """One row per GPU; None if the query was refused."""
     argv = [program, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"]
-    code, text = _ask(host, key, argv)
+    code, text = ask(host, key, argv)
     if code not in (0, 14):  # 14: a damaged infoROM, with valid output
         return None
     rows: list[dict[str, str | None]] = []
@@ -231,14 +231,14 @@ def _gpu(row: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def _jetson(host: Host, root: Path, path: str) -> None:
-    release = _read_probe(host, root, "etc/nv_tegra_release")
-    compatible = (_read_probe(host, root, "proc/device-tree/compatible") or "").replace("\0", " ")
+    release = read_probe(host, root, "etc/nv_tegra_release")
+    compatible = (read_probe(host, root, "proc/device-tree/compatible") or "").replace("\0", " ")
     host.facts["jetson"] = None
     if release is None and "tegra" not in compatible and not host.release.endswith("-tegra"):
         return
     match = re.search(r"R(\d+) \(release\), REVISION: ([\d.]+)", release or "")
     soc = re.search(r"nvidia,(tegra\d+)", compatible)
-    model = (_read_probe(host, root, "proc/device-tree/model") or "").strip("\0\n ")
+    model = (read_probe(host, root, "proc/device-tree/model") or "").strip("\0\n ")
     host.facts["jetson"] = {
         "l4t": f"{match[1]}.{match[2]}" if match else None,
         "model": model or None,
@@ -251,7 +251,7 @@ def _power_mode(host: Host, root: Path, path: str) -> str | None:
     program = host.program("nvpmodel", f"{path}{os.pathsep}{root / 'usr/sbin'}")
     if program is None:
         return None
-    _, text = _ask(host, "nvpmodel", [program, "-q"])
+    _, text = ask(host, "nvpmodel", [program, "-q"])
     match = re.search(r"^NV Power Mode:\s*(\S+)", text, re.MULTILINE)
     return match[1] if match else None
 
@@ -261,11 +261,11 @@ def _clocks(host: Host, root: Path) -> None:
     host.facts["gpu_clock"] = None
     base = root / "sys/class/devfreq"
     for directory in sorted(base.iterdir()) if base.is_dir() else []:
-        node = (_read(directory / "device/of_node/name") or "").strip("\0\n ")
+        node = (read_text(directory / "device/of_node/name") or "").strip("\0\n ")
         if node not in _GPU_NODES and not directory.name.startswith("gpu-gpc-"):
             continue
         names = ("cur_freq", "min_freq", "max_freq", "governor")
-        texts = {name: (_read(directory / name) or "").strip() for name in names}
+        texts = {name: (read_text(directory / name) or "").strip() for name in names}
         host.probes[f"devfreq {directory.name}"] = {"directory": str(directory), "raw": texts}
         numbers = {name: int(text) if text.isdecimal() else None for name, text in texts.items()}
         lowest, highest = numbers["min_freq"], numbers["max_freq"]
@@ -283,7 +283,7 @@ def _temperatures(host: Host, root: Path) -> None:
     found: dict[str, float] = {}
     base = root / "sys/class/thermal"
     for zone in sorted(base.glob("thermal_zone*")) if base.is_dir() else []:
-        kind, text = _read(zone / "type"), _read(zone / "temp")
+        kind, text = read_text(zone / "type"), read_text(zone / "temp")
         try:
             degrees = int(text or "") / 1000
         except ValueError:
@@ -293,17 +293,17 @@ def _temperatures(host: Host, root: Path) -> None:
     host.facts["temperatures_c"] = found
     counts: dict[str, int] = {}
     for chip in sorted((root / "sys/class/hwmon").glob("hwmon*")):
-        if (_read(chip / "name") or "").strip() != "soctherm_oc":
+        if (read_text(chip / "name") or "").strip() != "soctherm_oc":
             continue
         for counter in sorted(chip.glob("oc*_event_cnt")):
-            text = (_read(counter) or "").strip()
+            text = (read_text(counter) or "").strip()
             if text.isdecimal():
                 counts[counter.name] = int(text)
     host.facts["over_current_events"] = counts or None
 
 
 def _memory(host: Host, root: Path) -> None:
-    text = _read_probe(host, root, "proc/meminfo") or ""
+    text = read_probe(host, root, "proc/meminfo") or ""
     found = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
     names = {"total_kib": "MemTotal", "available_kib": "MemAvailable", "swap_free_kib": "SwapFree"}
     host.facts["memory"] = {name: found.get(key) for name, key in names.items()}
@@ -311,21 +311,23 @@ def _memory(host: Host, root: Path) -> None:
         probe["raw"] = "\n".join(probe["raw"].splitlines()[:5])
 
 
-def _read(path: Path) -> str | None:
+def read_text(path: Path) -> str | None:
+    """The beginning of a file of the kernel; None if it cannot be read."""
     try:
         return path.read_bytes()[:_MOST_TEXT].decode("utf-8", errors="replace")
     except OSError:
         return None
 
 
-def _read_probe(host: Host, root: Path, name: str) -> str | None:
-    text = _read(root / name)
+def read_probe(host: Host, root: Path, name: str) -> str | None:
+    """The same, kept beside what is made of it."""
+    text = read_text(root / name)
     if text is not None:
         host.probes[name] = {"file": f"/{name}", "raw": text}
     return text
 
 
-def _ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
+def ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
     """Exit code and output of a program; 127 and why if it does not start."""
     if host.recording is not None:
         asked = next((one for one in argv[1:] if one in host.recording.answers), "")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trex_tui.capture.host import Host, _ask, _read, _read_probe
+from trex_tui.capture.host import Host, ask, read_probe, read_text
 
 _CAP_SYS_ADMIN = 1 << 21
 """Bit of `CapEff` in /proc/self/status. The driver asks for this capability to change clocks, not for user 0."""
@@ -106,7 +106,7 @@ def probe_surroundings(
         may: Whether a file may be opened; a superuser may open all.
     """
     path = environ.get("PATH", os.defpath)
-    uptime = re.match(r"\d+(?:\.\d+)?", _read(root / "proc/uptime") or "")
+    uptime = re.match(r"\d+(?:\.\d+)?", read_text(root / "proc/uptime") or "")
     return Surroundings(
         devices={
             f"/{name}": may(root / name, os.R_OK if name == "dev/nvmap" else os.R_OK | os.W_OK)
@@ -125,7 +125,7 @@ def probe_surroundings(
 
 
 def _may_lock_clocks(host: Host, root: Path) -> bool | None:
-    text = _read_probe(host, root, "proc/self/status") or ""
+    text = read_probe(host, root, "proc/self/status") or ""
     found = capability(text)
     if found is None:
         host.probes.pop("proc/self/status", None)
@@ -160,7 +160,7 @@ def _packages(host: Host, path: str) -> dict[str, str]:
     if program is None:
         return {}
     argv = [program, "-W", "-f=${Package} ${Version}\\n", "libnvinfer*"]
-    code, text = _ask(host, "dpkg-query", argv)
+    code, text = ask(host, "dpkg-query", argv)
     if code != 0:  # it knows none of them
         host.probes.pop("dpkg-query", None)
         return {}

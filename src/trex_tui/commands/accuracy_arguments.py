@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from trex_tui.commands.capture import _duration, _positive, _whole
+from trex_tui.commands.argument_types import FILES, duration, positive, whole
 
 _EXAMPLES = """\
 examples:
@@ -45,22 +45,20 @@ def add_accuracy(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _add_sides(parser: argparse.ArgumentParser) -> None:
-    from trex_tui.arguments import _FILES
-
     for option, text in (
         ("--ref", "the reference: an engine, or an ONNX model by its ending"),
         ("--onnx", "an ONNX model: the reference, or beside --ref what both engines are held against too"),
         ("--test", "what is compared with it: an engine, or an ONNX model by its ending"),
     ):
         action = parser.add_argument(option, metavar="FILE", help=text, required=option == "--test")
-        action.complete = _FILES  # type: ignore[attr-defined]
+        action.complete = FILES  # type: ignore[attr-defined]
 
 
 def _add_inputs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--inputs", type=_positive, metavar="N", help="how many samples; default: 1, or all given"
+        "--inputs", type=positive, metavar="N", help="how many samples; default: 1, or all given"
     )
-    group.add_argument("--seed", type=_whole, default=0, metavar="N", help="of random inputs; default: 0")
+    group.add_argument("--seed", type=whole, default=0, metavar="N", help="of random inputs; default: 0")
     group.add_argument(
         "--range",
         action="append",
@@ -92,7 +90,7 @@ def _add_inputs(group: argparse._ArgumentGroup) -> None:
         metavar="TENSOR:TYPE",
         help="fp32, fp16, int32, … of an input or output, where neither trtexec nor the engine tells",
     )
-    group.add_argument("--profile-index", type=_whole, metavar="N", help="which optimization profile")
+    group.add_argument("--profile-index", type=whole, metavar="N", help="which optimization profile")
 
 
 def _add_gates(group: argparse._ArgumentGroup) -> None:
@@ -126,15 +124,13 @@ def _add_gates(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_running(group: argparse._ArgumentGroup) -> None:
-    from trex_tui.arguments import _FILES
-
     program = group.add_argument(
         "--trtexec", metavar="FILE", help="default: $TRTEXEC, PATH, the usual places"
     )
-    program.complete = _FILES  # type: ignore[attr-defined]
-    group.add_argument("--device", type=_whole, metavar="N", help="CUDA index of the GPU")
+    program.complete = FILES  # type: ignore[attr-defined]
+    group.add_argument("--device", type=whole, metavar="N", help="CUDA index of the GPU")
     group.add_argument("--plugin", action="append", default=[], metavar="LIB", help="may be repeated")
-    group.add_argument("--timeout", type=_duration, metavar="TIME", help="end a run after 90s, 30m, 2h")
+    group.add_argument("--timeout", type=duration, metavar="TIME", help="end a run after 90s, 30m, 2h")
     group.add_argument(
         "--outdir",
         metavar="DIR",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+from trex_tui.commands.argument_types import FILES, whole
+
 _EXAMPLES = """\
 examples:
   trex-tui build-log net.build.log                       phases, fusions, what took long, warnings
@@ -21,15 +23,13 @@ def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     """Add the options of both commands."""
     import argparse
 
-    from trex_tui.arguments import _FILES, _count
-
     log = commands.add_parser(
         "build-log",
         help="why the engine is as it is: what the log of its build tells",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too").complete = _FILES  # type: ignore[attr-defined]
+    log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too").complete = FILES  # type: ignore[attr-defined]
     log.add_argument(
         "--json", action="store_true", help="print one JSON object (schema trex-tui/build-log/1)"
     )
@@ -40,7 +40,7 @@ def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     log.add_argument(
         "--top",
-        type=_count,
+        type=whole,
         metavar="N",
         default=10,
         help="how many layers, and tactics of a layer; default: 10",
@@ -49,7 +49,7 @@ def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     metadata = commands.add_parser(
         "metadata", help="options, device and performance in a log, as trex writes them"
     )
-    metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too").complete = _FILES  # type: ignore[attr-defined]
+    metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too").complete = FILES  # type: ignore[attr-defined]
     metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE, which must not exist yet")
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
+
+from trex_tui.commands.argument_types import FILES, duration, positive, whole
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ The set is made beside its place and moved there whole. A failed run leaves its 
 there already is replaced with --force alone. Exit code: 3 trtexec failed, 130 interrupted;
 a connection that was lost is 2, and of several hosts the worst counts.
 """
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def add_capture(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -53,8 +53,6 @@ def add_capture(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    from trex_tui.arguments import _FILES
-
     files = parser.add_argument_group("files")
     model = files.add_mutually_exclusive_group(required=True)
     for option, text in (
@@ -62,7 +60,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         ("--engine", "a serialized engine: profile only"),
     ):
         action = model.add_argument(option, metavar="FILE", help=text)
-        action.complete = _FILES  # type: ignore[attr-defined]
+        action.complete = FILES  # type: ignore[attr-defined]
     files.add_argument("--outdir", metavar="DIR", help="where the set is to lie; default: results/MODEL")
     files.add_argument("--name", metavar="NAME", help="what its files are called; default: the model's name")
     files.add_argument("--force", action="store_true", help="replace a set of this name that lies there")
@@ -90,29 +88,29 @@ def _add_build(build: argparse._ArgumentGroup) -> None:
         build.add_argument(
             f"--{which}-shapes", metavar="SPEC", help=f"input:1x3x224x224,… for the {which} of the profile"
         )
-    build.add_argument("--workspace", type=_whole, metavar="MIB", help="limit of scratch memory")
+    build.add_argument("--workspace", type=whole, metavar="MIB", help="limit of scratch memory")
     build.add_argument("--timing-cache", metavar="FILE", help="timing cache to read and write")
-    build.add_argument("--optimization-level", type=_whole, metavar="N", help="0 fastest build … 5 best")
+    build.add_argument("--optimization-level", type=whole, metavar="N", help="0 fastest build … 5 best")
     build.add_argument("--version-compatible", action="store_true", help="an engine for other versions too")
     build.add_argument("--hardware-compatibility", metavar="LEVEL", help="none, ampere+, … for other GPUs")
     build.add_argument("--plugin", action="append", default=[], metavar="LIB", help="may be repeated")
-    build.add_argument("--dla", type=_whole, metavar="N", help="run on this DLA core")
+    build.add_argument("--dla", type=whole, metavar="N", help="run on this DLA core")
     build.add_argument(
         "--allow-gpu-fallback", action="store_true", help="what the DLA cannot do runs on the GPU"
     )
-    build.add_argument("--device", type=_whole, metavar="N", help="CUDA index of the GPU")
+    build.add_argument("--device", type=whole, metavar="N", help="CUDA index of the GPU")
 
 
 def _add_measurement(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--shapes", metavar="SPEC", help="shapes to measure with; default: --opt-shapes")
-    group.add_argument("--profile-index", type=_whole, metavar="N", help="which optimization profile")
+    group.add_argument("--profile-index", type=whole, metavar="N", help="which optimization profile")
     group.add_argument("--load-inputs", metavar="SPEC", help="input:file,… instead of random values")
-    group.add_argument("--warmup", type=_whole, metavar="MS", help="trtexec's default: 200")
-    group.add_argument("--duration", type=_whole, metavar="S", help="at least so long; trtexec's default: 3")
-    group.add_argument("--iterations", type=_whole, metavar="N", help="at least so many; default: 10")
-    group.add_argument("--avg-runs", type=_whole, metavar="N", help="runs averaged for a line of the log")
+    group.add_argument("--warmup", type=whole, metavar="MS", help="trtexec's default: 200")
+    group.add_argument("--duration", type=whole, metavar="S", help="at least so long; trtexec's default: 3")
+    group.add_argument("--iterations", type=whole, metavar="N", help="at least so many; default: 10")
+    group.add_argument("--avg-runs", type=whole, metavar="N", help="runs averaged for a line of the log")
     group.add_argument("--percentile", metavar="P,…", help="percentiles of the summary; default: 90,95,99")
-    group.add_argument("--inf-streams", type=_whole, metavar="N", help="queries at the same time")
+    group.add_argument("--inf-streams", type=whole, metavar="N", help="queries at the same time")
     group.add_argument(
         "--cuda-graph",
         action=argparse.BooleanOptionalAction,
@@ -120,19 +118,17 @@ def _add_measurement(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--data-transfers", action="store_true", help="measure copies to and from the host")
     group.add_argument(
-        "--repeat", type=_positive, default=1, metavar="N", help="so many profile runs, kept apart"
+        "--repeat", type=positive, default=1, metavar="N", help="so many profile runs, kept apart"
     )
 
 
 def _add_running(group: argparse._ArgumentGroup) -> None:
-    from trex_tui.arguments import _FILES
-
     program = group.add_argument(
         "--trtexec", metavar="FILE", help="default: $TRTEXEC, PATH, the usual places"
     )
-    program.complete = _FILES  # type: ignore[attr-defined]
+    program.complete = FILES  # type: ignore[attr-defined]
     group.add_argument(
-        "--timeout", type=_duration, metavar="TIME", help="end a run of trtexec after 90s, 30m, 2h"
+        "--timeout", type=duration, metavar="TIME", help="end a run of trtexec after 90s, 30m, 2h"
     )
     group.add_argument(
         "--host",
@@ -163,29 +159,10 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _whole(text: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"not a whole number: {text!r}")
-    return int(text)
-
-
-def _positive(text: str) -> int:
-    if _whole(text) == 0:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return int(text)
-
-
 def _clock(text: str) -> str:
-    if text != "max" and _whole(text) == 0:
+    if text != "max" and whole(text) == 0:
         raise argparse.ArgumentTypeError("0 MHz")
     return text
-
-
-def _duration(text: str) -> float:
-    match = re.fullmatch(r"(\d{1,7}(?:\.\d+)?)([smh]?)", text)
-    if match is None or float(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"not a duration such as 90s, 30m or 2h: {text!r}")
-    return float(match[1]) * _UNITS[match[2]]
 
 
 def run_capture(options: argparse.Namespace) -> int:

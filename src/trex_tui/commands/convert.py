@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from trex_tui.commands.argument_types import FILES
+
 _EXAMPLES = """\
 examples:
   trex-tui convert results/ -o for-trex/               every engine below: NAME.graph.json, NAME.profile.json, …
@@ -18,8 +20,6 @@ named as missing. What TensorRT 11 calls otherwise gets the keys of 10 as well; 
 
 def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
-    from trex_tui.arguments import _FILES
-
     parser = commands.add_parser(
         "convert",
         help="write any accepted input under the names and keys of trex, for older notebooks",
@@ -27,7 +27,7 @@ def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     paths = parser.add_argument("paths", nargs="+", metavar="PATH", help="directory or file")
-    paths.complete = _FILES  # type: ignore[attr-defined]
+    paths.complete = FILES  # type: ignore[attr-defined]
     parser.add_argument("-o", "--outdir", required=True, metavar="DIR", help="where the files are written")
     parser.add_argument("--force", action="store_true", help="replace files that are there")
     parser.add_argument("--with-engine", action="store_true", help="copy the serialized engines too")

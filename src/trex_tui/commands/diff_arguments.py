@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from trex_tui.commands.argument_types import whole
+
 _EXAMPLES = """\
 examples:
   trex-tui diff fp16.graph.json int8.graph.json          layer by layer, whatever their names and fusions
@@ -24,9 +26,8 @@ FORMATS = ("text", "md", "json", "csv", "html")
 def add_diff(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     add_paths: Callable[[argparse.ArgumentParser], None],
-    count: Callable[[str], int],
 ) -> None:
-    """Add the command. `add_paths` and `count` are those of all commands."""
+    """Add the command. `add_paths` is that of all commands."""
     diff = commands.add_parser(
         "diff",
         help="two or more engines side by side, matched layer to layer; a gate for CI",
@@ -49,7 +50,7 @@ def add_diff(
         "--json", action="store_const", const="json", dest="format", help="the same as --format json"
     )
     diff.add_argument(
-        "--top", type=count, metavar="N", help="blocks to show in text, md and html; default: 20; 0: all"
+        "--top", type=whole, metavar="N", help="blocks to show in text, md and html; default: 20; 0: all"
     )
     diff.add_argument(
         "--filter", metavar="EXPR", help="only blocks of which a layer matches, as with `layers`"

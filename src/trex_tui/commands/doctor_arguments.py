@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from trex_tui.commands.argument_types import FILES
+
 _EXAMPLES = """\
 examples:
   trex-tui doctor                                     can a capture run here, and what to do where not
@@ -18,8 +20,6 @@ It asks as an ordinary user and changes nothing: no sudo, no power mode, no cloc
 
 def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    from trex_tui.arguments import _FILES
-
     doctor = commands.add_parser(
         "doctor",
         help="can a capture run here: trtexec, GPU, clocks, disk, and what to do",
@@ -33,7 +33,7 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--outdir", metavar="DIR", help="where sets are to lie; default: results; not with --host"
     )
     for action in (program, outdir):
-        action.complete = _FILES  # type: ignore[attr-defined]
+        action.complete = FILES  # type: ignore[attr-defined]
     doctor.add_argument(
         "--host",
         action="append",

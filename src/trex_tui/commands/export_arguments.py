@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from trex_tui.commands.argument_types import FILES, whole
+
 FORMATS = (
     *("dot", "svg", "png", "graphml", "gexf", "json", "onnx"),
     *("csv", "parquet", "xlsx", "trace"),
@@ -33,16 +35,12 @@ Pictures are drawn by Graphviz where it is installed and the graph is small, els
 def add_export(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     add_paths: Callable[[argparse.ArgumentParser], None],
-    count: Callable[[str], int],
 ) -> None:
     """Add the command and its options.
 
     Args:
         add_paths: Adds those of every command that loads engines.
-        count: Reads a whole number.
     """
-    from trex_tui.arguments import _FILES
-
     export = commands.add_parser(
         "export",
         help="the graph, the layer table or the times of one engine as a file for another program",
@@ -53,7 +51,7 @@ def add_export(
     output = export.add_argument(
         "-o", "--output", metavar="FILE", required=True, help="its ending tells the format; - for stdout"
     )
-    output.complete = _FILES  # type: ignore[attr-defined]
+    output.complete = FILES  # type: ignore[attr-defined]
     export.add_argument(
         "--format", choices=FORMATS, help="whatever the ending; trace is .perfetto.json or .trace.json"
     )
@@ -64,7 +62,7 @@ def add_export(
         "--around", metavar="LAYER", help="only a layer and what is near: name, part of it, or index"
     )
     export.add_argument(
-        "--radius", type=count, metavar="N", help="how many links near is; default: 2, and 0 for --query"
+        "--radius", type=whole, metavar="N", help="how many links near is; default: 2, and 0 for --query"
     )
     export.add_argument(
         "--columns", metavar="A,B,C", help="of tables and graph files; default: all of `trex-tui explain`"
@@ -91,5 +89,5 @@ def add_export(
         "--layout", choices=LAYOUTS, default="auto", help="who places the boxes of a picture; default: auto"
     )
     pictures.add_argument(
-        "--dot-timeout", type=count, default=30, metavar="SECONDS", help="for Graphviz; default: 30"
+        "--dot-timeout", type=whole, default=30, metavar="SECONDS", help="for Graphviz; default: 30"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from trex_tui.commands.argument_types import whole
+
 _EXAMPLES = """\
 examples:
   trex-tui report results/alexnet -o alexnet.html         one file to open, send around and print
@@ -21,9 +23,8 @@ FORMATS = ("html", "md", "json")
 def add_report(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     add_paths: Callable[[argparse.ArgumentParser], None],
-    count: Callable[[str], int],
 ) -> None:
-    """Add the command. `add_paths` and `count` are those of all commands."""
+    """Add the command. `add_paths` is that of all commands."""
     report = commands.add_parser(
         "report",
         help="all there is to say of one or more engines, as HTML, Markdown or JSON",
@@ -37,7 +38,7 @@ def add_report(
     report.add_argument(
         "--format", choices=FORMATS, help="default: that of the ending of FILE; on the standard output md"
     )
-    report.add_argument("--top", type=count, metavar="N", help="rows of a table; default: 20; 0: all")
+    report.add_argument("--top", type=whole, metavar="N", help="rows of a table; default: 20; 0: all")
     report.add_argument(
         "--baseline",
         metavar="NAME",

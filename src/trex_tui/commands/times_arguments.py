@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from trex_tui.commands.argument_types import whole
+
 _EXAMPLES = """\
 examples:
   trex-tui times results/alexnet                    latency, compute, enqueue, copies: statistics and throughput
@@ -24,9 +26,8 @@ deeper, in ms, s, us or ns as a key (latency_us) or a "unit" states; numbers wit
 def add_times(
     commands: argparse._SubParsersAction[argparse.ArgumentParser],
     add_paths: Callable[[argparse.ArgumentParser], None],
-    count: Callable[[str], int],
 ) -> None:
-    """Add the command. `add_paths` and `count` are those of all commands."""
+    """Add the command. `add_paths` is that of all commands."""
     times = commands.add_parser(
         "times",
         help="statistics, series and charts of the timing run",
@@ -35,7 +36,7 @@ def add_times(
     )
     add_paths(times)
     times.add_argument(
-        "--batch", type=count, metavar="N", help="samples in a query; default: the first extent of the inputs"
+        "--batch", type=whole, metavar="N", help="samples in a query; default: the first extent of the inputs"
     )
     times.add_argument("--outdir", metavar="DIR", help="write files there, and print their names to stderr")
     times.add_argument("--force", action="store_true", help="write over files that are not its own, too")

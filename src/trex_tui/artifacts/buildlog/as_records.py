@@ -92,11 +92,15 @@ def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
     """What trex's log parsers write, as one object: of a build its options, of a run its performance, and the device.
 
     Unlike trex's, values are whole (it cut them at their second colon). As there, a latency is a list of min, max, mean,
-    median, and the percentiles in the order printed, where these are the usual ones; the figures that trex makes numbers of are numbers.
+    median, and the percentiles in the order printed, where these are the usual ones; the figures that trex makes numbers
+    of are numbers.
     """
     sections = _sections(trace)
     if trace.only_loads:
-        del sections["model_options"], sections["build_options"]  # trtexec prints them all the same, with their defaults
+        del (
+            sections["model_options"],
+            sections["build_options"],
+        )  # trtexec prints them all the same, with their defaults
     elif trace.performance is None:
         del sections["inference_options"]
     return {name: values for name, values in sections.items() if values}
@@ -117,7 +121,8 @@ def _sections(trace: BuildTrace) -> dict[str, dict[str, Any]]:
         "performance_summary": {label: _performance(label, text) for label, text in values.items()},
         "inference_options": dict(options.inference),
         "device_information": {
-            label: _number(text) if label in _DEVICE_NUMBERS else text for label, text in options.device.items()
+            label: _number(text) if label in _DEVICE_NUMBERS else text
+            for label, text in options.device.items()
         },
     }
 

@@ -7,6 +7,7 @@ make an object only when one is looked at.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -143,8 +144,8 @@ class _View(Sequence[_T], Generic[_T]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)}>"
 
-    def _at(self, place: int) -> _T:
-        raise NotImplementedError
+    @abstractmethod
+    def _at(self, place: int) -> _T: ...
 
 
 class Tactics(_View[Tactic]):
