@@ -67,7 +67,11 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
             files = [_extract(archive, one, directory, path) for one in members if _match(one)]
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return Unpacked(path.parent, (), "is a damaged archive, or none")
-    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a password, a method of packing nobody has
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ) as error:  # RuntimeError: a password, a method of packing nobody has
         return Unpacked(path.parent, (), f"cannot be unpacked: {error}")
     return Unpacked(directory, tuple(sorted(set(files))))
 
