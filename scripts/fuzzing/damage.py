@@ -139,7 +139,7 @@ def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
         if rng.random() < 0.05:
             result.pop(name)
         elif name.endswith(".json") and rng.random() < 0.7:
-            result[name] = _in_structure(result[name], rng)
+            result[name] = (_everywhere if rng.random() < 0.2 else _in_structure)(result[name], rng)
         elif name.endswith(".log") and rng.random() < 0.7:
             result[name] = _in_lines(result[name], rng)
         else:
@@ -235,9 +235,32 @@ def _in_structure(data: bytes, rng: random.Random) -> bytes:
             break
         container, key = rng.choice(places)
         _hurt(container, key, rng, places)
+    return _written(holder[0] if holder else None, data, rng)
+
+
+def _everywhere(data: bytes, rng: random.Random) -> bytes:
+    """The same to one key wherever it stands, or in a part of the places: what no single damage meets, a rule may need."""
+    try:
+        root = json.loads(data, strict=False)
+    except (ValueError, RecursionError):
+        return _edited(data, rng, b"")
+    places = [(container, key) for container, key in _places([root]) if isinstance(container, dict)]
+    if not places:
+        return _edited(data, rng, b"")
+    wanted, share = rng.choice(sorted({key for _, key in places})), rng.choice((1.0, 0.3))
+    value = rng.choice((lambda old: type(old)(), lambda _: None, lambda _: _odd_value(rng)))
+    for container, key in places:
+        if key == wanted and key in container and rng.random() < share:
+            old = container[key]
+            container[key] = None if old is None else value(old)
+    return _written(root, data, rng)
+
+
+def _written(root: Any, data: bytes, rng: random.Random) -> bytes:  # noqa: ANN401 - JSON
+    """JSON in one of the ways that it is written, with the raw words that stand for no value of it."""
     indent, is_ascii = rng.choice((None, 1)), rng.random() < 0.5
     try:
-        text = json.dumps(holder[0] if holder else None, indent=indent, ensure_ascii=is_ascii)
+        text = json.dumps(root, indent=indent, ensure_ascii=is_ascii)
     except RecursionError:  # nested by an earlier damage
         return _edited(data, rng, b"")
     text = re.sub(f'"{RAW}(\\d+){RAW}"', lambda match: RAW_TOKENS[int(match[1])], text)

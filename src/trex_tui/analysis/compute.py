@@ -41,6 +41,9 @@ class Compute(NamedTuple):
         return None if self.macs is None else 2 * self.macs
 
 
+MOST_MACS = 2**80
+"""A product of more is none: the file is damaged. What is below, and its quotients, fit a float."""
+
 NOTHING = Compute()
 """Of layers that compute no product: their work is moving bytes."""
 
@@ -56,7 +59,10 @@ def compute_of(layer: Layer) -> Compute:
         return Compute(reason="the layer lists no input or no output")
     if layer.inputs[0].volume is None or layer.outputs[0].volume is None:
         return Compute(reason="a dimension is dynamic; export the layer information in the profile run")
-    return reader(layer)
+    found = reader(layer)
+    if found.macs is not None and found.macs > MOST_MACS:
+        return Compute(reason="the extents multiply to more than any device computes")
+    return found
 
 
 def _product(m: int, n: int, k: int, batch: int = 1) -> Compute:
@@ -235,6 +241,8 @@ def _with_hidden_weights(activation: Tensor, result: Tensor) -> Compute:
     """
     source, target = activation.shape, result.shape
     volume, out = activation.volume or 0, result.volume or 0
+    if not target:
+        return Compute(reason="the result is no matrix")
     if math.prod(source[:-1]) == math.prod(target[:-1]) or source[-2] == target[-2:][0]:
         k = source[-1]
     elif source[-1] == target[-2:][0]:

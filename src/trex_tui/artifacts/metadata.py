@@ -16,7 +16,9 @@ from trex_tui.artifacts.jsonfile import finite_number, load_json, without_depths
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
-_PAIR = re.compile(r"(min|max|mean|median|percentile\((?P<p>[\d.]+)%\)) = (?P<value>[-+\d.eE]+)")
+_PAIR = re.compile(
+    r"(min|max|mean|median|percentile\((?P<p>\d{1,9}(?:\.\d{1,9})?)%\)) = (?P<value>[-+\d.eE]+)"
+)
 _NUMBER = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)")
 
 

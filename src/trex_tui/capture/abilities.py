@@ -14,7 +14,7 @@ from trex_tui.artifacts.header import version_of_number
 from trex_tui.capture.flags import Version, flag_table, parse_version
 
 _BANNER = re.compile(
-    r"&&&& \w+ TensorRT\.trtexec(?: \[TensorRT v(?P<number>\d+)\])?(?: \[b(?P<build>\d+)\])?"
+    r"&&&& \w+ TensorRT\.trtexec(?: \[TensorRT v(?P<number>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?"
 )
 # An explained option stands at the margin; its explanation, which may name others, is indented far.
 _EXPLAINED = re.compile(r"^ {1,4}(--\w+)[^\s,]*((?:, --?\w+)*)", re.MULTILINE)

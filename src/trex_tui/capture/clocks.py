@@ -225,7 +225,7 @@ def _target(driver: Driver, gpu: str, asked: str) -> int:
     if asked != MAX:
         return int(asked)
     text = driver.ask("-i", gpu, "--query-gpu=clocks.max.sm", "--format=csv,noheader,nounits")
-    match = re.match(r"\s*(\d+)", text)
+    match = re.match(r"\s*(\d{1,9})", text)
     if match is None:
         first = (text.strip().splitlines() or ["it says nothing"])[0]
         raise TrexError(

@@ -236,7 +236,7 @@ def _jetson(host: Host, root: Path, path: str) -> None:
     host.facts["jetson"] = None
     if release is None and "tegra" not in compatible and not host.release.endswith("-tegra"):
         return
-    match = re.search(r"R(\d+) \(release\), REVISION: ([\d.]+)", release or "")
+    match = re.search(r"R(\d{1,9}) \(release\), REVISION: ([\d.]+)", release or "")
     soc = re.search(r"nvidia,(tegra\d+)", compatible)
     model = (read_probe(host, root, "proc/device-tree/model") or "").strip("\0\n ")
     host.facts["jetson"] = {
@@ -304,7 +304,7 @@ def _temperatures(host: Host, root: Path) -> None:
 
 def _memory(host: Host, root: Path) -> None:
     text = read_probe(host, root, "proc/meminfo") or ""
-    found = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
+    found = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d{1,18}) kB", text, re.MULTILINE)}
     names = {"total_kib": "MemTotal", "available_kib": "MemAvailable", "swap_free_kib": "SwapFree"}
     host.facts["memory"] = {name: found.get(key) for name, key in names.items()}
     if probe := host.probes.get("proc/meminfo"):

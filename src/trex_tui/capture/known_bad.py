@@ -97,7 +97,7 @@ def _mixed_packages(found: Findings) -> Iterator[Check]:
     if program is None or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}"):
         return
     for name, version in sorted(found.around.packages.items()):
-        numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+        numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
         is_library = re.fullmatch(r"libnvinfer(?:\d+|-bin)", name)
         if numbers and is_library and tuple(map(int, numbers.groups())) != program.numbers[:3]:
             yield Check(

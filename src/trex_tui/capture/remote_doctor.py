@@ -16,7 +16,7 @@ from trex_tui.capture.scripts import AROUND
 from trex_tui.capture.ssh import Ssh
 from trex_tui.capture.surroundings import Disk, Surroundings, capability, installed, stubs
 
-_FREE = re.compile(r"\s\d+\s+\d+\s+(\d+)\s+\d+%\s")
+_FREE = re.compile(r"\s\d+\s+\d+\s+(\d{1,18})\s+\d+%\s")
 """Blocks, used, available, capacity: the columns of `df -P`, whatever the names around them hold."""
 
 

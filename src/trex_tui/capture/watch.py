@@ -16,7 +16,7 @@ _MOST_WARNINGS = 200
 LAST_LINES = 12
 
 _BANNER = re.compile(rb"&&&& (RUNNING|PASSED|FAILED|WAIVED) TensorRT\.trtexec")
-_MEMORY = re.compile(rb"now: CPU (\d+), GPU (\d+) \(MiB\)")
+_MEMORY = re.compile(rb"now: CPU (\d{1,18}), GPU (\d{1,18}) \(MiB\)")
 _RUNNER = re.compile(rb"Timing Runner: (?P<layer>.+) \(\w+(?:\[0x[0-9a-f]+\])?\)\s*$")
 _COSTS = re.compile(rb"=== Computing costs for (?P<layer>\S.*?)\s*$")
 _AUTOTUNED = re.compile(rb"Autotuning op (?P<layer>[^:]+):")

@@ -16,7 +16,7 @@ from trex_tui.engine.kinds import LayerKind, classify
 from trex_tui.engine.model import MOST_ELEMENTS, Binding, Device, Layer, LayerLatency, Tensor
 from trex_tui.engine.tactics import parse_tactic
 
-_PROFILE_SUFFIX = re.compile(r"\[profile +(\d+)\]")
+_PROFILE_SUFFIX = re.compile(r"\[profile +(\d{1,9})\]")
 _SEPARATOR = re.compile("[\x1e\x1f]")
 _ONNX_PREFIX = "[ONNX Layer: "
 # Keys of a layer that have a field of their own.

@@ -99,8 +99,8 @@ def _is_large(layer: Layer) -> bool:
 
 def _in_halves(context: Context, layer: Layer) -> dict[int, float]:
     """What a kernel on tensor cores with FP16 data and result would win."""
-    volumes = [one.volume for one in (layer.inputs[0], layer.outputs[0])]
-    if None in volumes or layer.latency_ms is None:
+    volumes = [one.volume for one in (*layer.inputs[:1], *layer.outputs[:1])]
+    if len(volumes) < 2 or None in volumes or layer.latency_ms is None:
         return {}
     size = 2 * sum(volume or 0 for volume in volumes)
     better = moving_ms(context, size)
