@@ -14,10 +14,15 @@ from trex_tui.artifacts.buildlog.tactics import hex_id, parse_id
 
 _LAYER = re.compile(r"Layer\((?P<type>\w+)\): (?P<name>.*?), Tactic: (?P<tactic>-?\w+), (?P<io>.*)$")
 _INSPECTED = re.compile(r"Name: (?P<name>.*?), LayerType: (?P<type>\w+), Inputs: \[")
-_ATTRIBUTE = re.compile(r"(?:^|, )(?P<key>[A-Z][A-Za-z/]*): ")
+_ATTRIBUTE = re.compile(r"(?:^|, )(?P<key>[A-Za-z][A-Za-z/_]*):(?: |$)")
 _PORT = re.compile(r":\d{1,6}$")
 _PART = re.compile(r"Name: (?P<name>.*?), (?:Location: (?P<location>\w+), )?Dimensions: \[(?P<dims>[^\]]*)\]")
 _TYPE = re.compile(r"Format/Datatype: (?P<text>.+?)\s*$")
+_SPLIT_TYPE = re.compile(  # TensorRT 11
+    r"Data[Tt]ype: (?P<dtype>[\w/]+)(?:, Format: (?P<format>.+?))?(?:, (?:StrideOrder|Strides): .*)?\s*$"
+)
+_BINDING = re.compile(r"Name: (?P<name>.*?), IOMode: (?P<mode>\w+)")
+_BINDINGS = ("Bindings:", "I/O Tensors:")
 _NUMBER = re.compile(r"-?\d{1,18}$")
 LONGEST_DUMP = 2_000_000
 """Layers that are kept of one list."""
@@ -29,6 +34,7 @@ class Dumps:
     def __init__(self) -> None:
         self._found: dict[DumpForm, LayerDump] = {}
         self._form: DumpForm | None = None
+        self._interrupted: DumpForm | None = None
         self._line = 0
         self._layers: list[DumpedLayer] = []
         self._bindings: list[str] = []
@@ -47,6 +53,25 @@ class Dumps:
         """`Layers:`; whether names or more follow is seen at the first."""
         self._open(line, DumpForm.INSPECTOR)
 
+    def interrupt(self) -> None:
+        """Something else is said, which ends the list, unless another of its layers follows: streams get mixed."""
+        if self._form is not None:
+            form = self._form
+            self.close()
+            self._interrupted = form
+
+    def goes_on(self, text: str) -> bool:
+        """Whether a line is of an interrupted list, which is open again then."""
+        is_layer = (
+            text.startswith("Layer(")
+            if self._interrupted is DumpForm.BUILDER
+            else bool(_INSPECTED.match(text))
+        )
+        if self._interrupted is None or not is_layer:
+            return False
+        self._form, self._interrupted = self._interrupted, None
+        return True
+
     def line(self, line: int, text: str) -> None:
         """A line without a prefix, or the message of a layer that has one."""
         if self._form is None:
@@ -55,23 +80,25 @@ class Dumps:
             self._add(layer_of_builder(line, text))
         elif self._form is DumpForm.BUILDER:
             if text.strip():
-                self.close()
-        elif text.rstrip() == "Bindings:":
+                self.interrupt()
+        elif text.rstrip() in _BINDINGS:
             self._in_bindings = True
         elif not text.strip() or text.startswith("&&&& "):
             if self._in_bindings:
                 self.close()
         elif self._in_bindings:
-            self._bindings.append(text.strip())
+            match = _BINDING.match(text)
+            self._bindings.append(match["name"] if match else text.strip())
         else:
             self._inspected(line, text)
 
     def _inspected(self, line: int, text: str) -> None:
         if _INSPECTED.match(text):
+            if self._form is DumpForm.NAMES:
+                # What stood before is no name, but a line of another program.
+                self._form, self._layers = DumpForm.INSPECTOR, []
             self._add(layer_of_inspector(line, text))
-        elif text.startswith("Name: ") and self._layers and self._layers[0].layer_type is not None:
-            return
-        else:
+        elif not self._layers or self._layers[0].layer_type is None:
             self._form = DumpForm.NAMES if not self._layers else self._form
             name = text.strip()
             self._add(DumpedLayer(line, name, None, None, (), (), {"Name": name}))
@@ -81,7 +108,7 @@ class Dumps:
         if self._form is not None and self._layers:
             dump = LayerDump(self._line, self._form, tuple(self._layers), tuple(self._bindings))
             self._found[self._form] = dump
-        self._form = None
+        self._form = self._interrupted = None
 
     def finished(self) -> tuple[LayerDump, ...]:
         """All lists, at most one of each form."""
@@ -215,12 +242,17 @@ def _parts(text: str) -> list[dict[str, Any]]:
         raw["Dimensions"] = list(_extents(match["dims"])[0] or ())
         if kind := _TYPE.search(body):
             raw["Format/Datatype"] = kind["text"]
+        elif kind := _SPLIT_TYPE.search(body, match.end()):
+            raw["Datatype"] = kind["dtype"]
+            if kind["format"]:
+                raw["Format"] = kind["format"]
         parts.append(raw)
     return parts
 
 
 def _tensor_of(raw: dict[str, Any]) -> DumpedTensor:
-    return DumpedTensor(raw["Name"], raw.get("Format/Datatype", ""), tuple(raw["Dimensions"]))
+    dtype = raw.get("Format/Datatype") or raw.get("Datatype", "")
+    return DumpedTensor(raw["Name"], dtype, tuple(raw["Dimensions"]))
 
 
 def _attributes(text: str) -> dict[str, Any]:

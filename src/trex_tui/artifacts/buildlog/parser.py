@@ -84,7 +84,7 @@ class MessageParser:
 
     def bare(self, line: int, text: str) -> None:
         """A line without a prefix: of a list of layers, or the rest of a message."""
-        if self.dumps.is_open:
+        if self.dumps.is_open or self.dumps.goes_on(text):
             self.dumps.line(line, text)
         elif text.startswith("Layer("):
             self.dumps.begin_builder(line)
@@ -94,8 +94,8 @@ class MessageParser:
 
     def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
         """A line with a prefix, without it."""
-        if self.dumps.is_open and not message.startswith("Layer("):
-            self.dumps.close()
+        if self.dumps.is_open and severity not in "WEF" and not message.startswith("Layer("):
+            self.dumps.interrupt()
         if not is_library and self._trtexec(line, severity, message):
             return
         if severity in "WEF" and self._complaint(line, severity, message, is_trtexec=not is_library):
@@ -302,7 +302,7 @@ class MessageParser:
         if message.startswith("Layers:"):
             self.dumps.begin_inspector(line)
         elif message.startswith("Layer("):
-            if not self.dumps.is_open:
+            if not self.dumps.is_open and not self.dumps.goes_on(message):
                 self.dumps.begin_builder(line)
             self.dumps.line(line, message)
 

@@ -1,0 +1,94 @@
+"""Lists of layers in a log, with what other streams and programs write between their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers import ARTIFACTS, some
+from trex_tui.artifacts.buildlog import BuildTrace, read_build_log
+from trex_tui.artifacts.buildlog.dump import layer_of_inspector
+from trex_tui.artifacts.buildlog.run import DumpForm
+from trex_tui.engine import load_engine
+
+LOGS = ARTIFACTS / "logs"
+NAMES = sorted(path.name for path in LOGS.glob("*.log")) if LOGS.is_dir() else []
+BETWEEN = (
+    "[07/07/2026-02:11:38] [W] [TRT] something is odd",
+    "[07/07/2026-02:11:38] [I] another thread",
+    "libEGL warning: DRI3: failed to query the version",
+)
+ELEVEN = """\
+&&&& RUNNING TensorRT.trtexec [TensorRT v110100] [b106] # trtexec --loadEngine=m.trt --dumpLayerInfo
+[06/15/2026-05:43:26] [I] Layers:
+Name: conv1 + relu1, LayerType: CaskConvolution, Inputs: [ { Name: x, Location: Device, Dimensions: [1,3,8,8], \
+Datatype: Half, Format: Row major linear FP16 format (kLINEAR) }], Outputs: [ { Name: a, Location: Device, \
+Dimensions: [1,64,4,4], Datatype: Half, Format: Channel major FP16 format where channel % 8 == 0 (kHWC8), \
+StrideOrder: [3,0,2,1], Strides: [1024,1,256,64] }], ParameterType: Convolution, TacticValue: 0x0000000000000001, \
+StreamId: 0, Metadata: [ONNX Layer: conv1]
+
+I/O Tensors:
+Name: x, IOMode: Input, DataType: Half
+Name: a, IOMode: Output, DataType: Half
+&&&& PASSED TensorRT.trtexec [TensorRT v110100] [b106] # trtexec --loadEngine=m.trt --dumpLayerInfo
+"""
+
+
+def read(path: Path, lines: list[str]) -> BuildTrace:
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return read_build_log(path)
+
+
+@pytest.mark.skipif(not NAMES, reason="the real logs are not beside the project")
+@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_stands_between_two_layers_costs_none(tmp_path: Path, name: str, between: str) -> None:
+    lines = (LOGS / name).read_text(encoding="utf-8").split("\n")  # metadata holds U+001E
+    dumps = read_build_log(LOGS / name).dumps
+    if not dumps:
+        pytest.skip("prints no layers")
+    for dump in dumps:
+        if dump.form is DumpForm.NAMES and not between.endswith("odd"):
+            continue  # a bare name may be any text
+        first, last = dump.layers[0].line, dump.layers[-1].line
+        for place in some(range(first, last), 3):
+            trace = read(tmp_path / "a.log", [*lines[:place], between, *lines[place:]])
+            found = next(one for one in trace.dumps if one.form is dump.form)
+            assert [one.raw for one in found.layers] == [one.raw for one in dump.layers]
+            assert found.bindings == dump.bindings
+
+
+def test_another_engine_s_list_replaces_the_one_before(tmp_path: Path) -> None:
+    def dump(*names: str) -> list[str]:
+        layers = [
+            f"Layer(A): {name}, Tactic: 0x0000000000000001, a (Half[1]) -> b (Half[1])" for name in names
+        ]
+        return ["[07/07/2026-02:11:38] [V] [TRT] Engine Layer Information:", *layers, BETWEEN[0], BETWEEN[1]]
+
+    trace = read(tmp_path / "a.log", [*dump("one", "two"), *dump("three")])
+    assert [[one.name for one in each.layers] for each in trace.dumps] == [["three"]]
+
+
+def test_types_of_tensorrt_11(tmp_path: Path) -> None:
+    (tmp_path / "m.engine.build.log").write_text(ELEVEN, encoding="utf-8")
+    (layer,) = load_engine(tmp_path / "m.engine.build.log").layers
+    assert [one.description for one in (*layer.inputs, *layer.outputs)] == ["FP16 NCHW", "FP16 NHWC8"]
+    assert read_build_log(tmp_path / "m.engine.build.log").dumps[0].bindings == ("x", "a")
+
+
+def test_attributes_of_the_one_line_form() -> None:
+    layer = layer_of_inspector(
+        1,
+        "Name: s, LayerType: Slice, Inputs: [], Outputs: [ { Name: y, Dimensions: [], Format/Datatype: Half }], Size: [1,2], "
+        "Mode: kSTRICT_BOUNDS, negativeInfinityPadding: 0, TacticName: , StreamId: 0, Metadata:",
+    )
+    assert layer is not None
+    assert {key: layer.raw[key] for key in list(layer.raw)[4:]} == {
+        "Size": [1, 2],
+        "Mode": "kSTRICT_BOUNDS",
+        "negativeInfinityPadding": 0,
+        "TacticName": "",
+        "StreamId": 0,
+        "Metadata": "",
+    }
