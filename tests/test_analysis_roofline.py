@@ -377,7 +377,10 @@ def test_random_engines(
     result = roofline(dataclasses.replace(templates[0], layers=made), device)
     assert len(result.points) == len(made) == sum(result.counts.values())
     timed = sum(ms or 0.0 for _, ms, _ in layers)
-    assert sum(result.latency_ms_by_bound.values()) == pytest.approx(timed)
+    assert sum(ms or 0.0 for ms in result.latency_ms_by_bound.values()) == pytest.approx(timed)
+    for bound, ms in result.latency_ms_by_bound.items():
+        under = [point for point in result.points.values() if point.bound == bound]
+        assert (ms is None) == (bool(under) and all(point.latency_ms is None for point in under))
     assert all(result.sentences)
     for index, point in result.points.items():
         assert point.roof_pct is None or point.roof_pct >= 0

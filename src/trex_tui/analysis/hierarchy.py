@@ -13,7 +13,7 @@ MOST_LEVELS = 24
 _REFORMAT = re.compile(
     r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?:Input|Output) )"
 )
-_WRAPPERS = re.compile(r"^(?:PWN\(+|\{ForeignNode\[|\(+)")
+_WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
 _INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
 # Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
 _TORCH = re.compile(r"^.*?\[[A-Z_]*[\w.]*\]-\[(?=/)")

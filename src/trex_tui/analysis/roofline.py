@@ -168,11 +168,16 @@ class Roofline:
         return {bound: counts[bound] for bound in (*Bound, None)}
 
     @cached_property
-    def latency_ms_by_bound(self) -> dict[Bound | None, float]:
-        """Sum of the layers' times by bound, in milliseconds; adds up to the time of all points that have one."""
-        sums: dict[Bound | None, float] = dict.fromkeys((*Bound, None), 0.0)
+    def latency_ms_by_bound(self) -> dict[Bound | None, float | None]:
+        """Sum of the layers' times by bound, in milliseconds; adds up to the time of all points that have one.
+
+        None where there are layers, and none of them has a time.
+        """
+        sums: dict[Bound | None, float | None] = dict.fromkeys((*Bound, None), 0.0)
+        sums.update(dict.fromkeys((bound for bound, count in self.counts.items() if count), None))
         for point in self.points.values():
-            sums[point.bound] += point.latency_ms or 0.0
+            if point.latency_ms is not None:
+                sums[point.bound] = (sums[point.bound] or 0.0) + point.latency_ms
         return sums
 
     @cached_property

@@ -344,7 +344,7 @@ def enqueue_against_compute(
     unknown = {}
     if enqueue is None:
         unknown["ratio"] = "no stamps of the enqueue and no printed enqueue time"
-    elif not compute:
+    elif not compute or compute < 0:  # negative only where the file is damaged
         unknown["ratio"] = "no compute time"
     elif statistics.enqueue and (statistics.enqueue.resolution_ms or 0.0) > ENQUEUE_BOUND * compute:
         unknown["ratio"] = f"the stamps resolve only {statistics.enqueue.resolution_ms:.3g} ms"

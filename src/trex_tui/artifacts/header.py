@@ -11,7 +11,7 @@ from trex_tui.artifacts.opening import read_head
 from trex_tui.artifacts.sniff import HEAD_BYTES, unpacked_head
 
 _BANNER = re.compile(r"TensorRT\.trtexec \[TensorRT v(\d{1,9})\]")
-_VERSION_LINE = re.compile(r"TensorRT version: (\d+\.\d+\.\d+)")
+_VERSION_LINE = re.compile(r"TensorRT version: (\d{1,9}\.\d{1,9}\.\d{1,9})")
 
 
 def version_of_number(number: int) -> str:

@@ -128,8 +128,25 @@ class Engine:
 
     @property
     def files(self) -> dict[ArtifactKind, Path]:
-        """The files of the set, by kind."""
+        """The files of the set, by kind, also those that could not be used."""
         return self.source.files
+
+    @property
+    def graph_unread(self) -> bool:
+        """Whether there is layer information that could not be used; `diagnostics` tell why."""
+        return not self.has_graph and (ArtifactKind.GRAPH in self.files or self._is_broken(".graph.json"))
+
+    @property
+    def profile_unread(self) -> bool:
+        """Whether there is a profile that could not be used; `diagnostics` tell why."""
+        return not self.has_profile and (
+            ArtifactKind.PROFILE in self.files or self._is_broken(".profile.json")
+        )
+
+    def _is_broken(self, ending: str) -> bool:
+        """Whether a file is so damaged that only its name tells what it was."""
+        errors = [one.file for one in self.diagnostics if one.severity is Severity.ERROR]
+        return any(path is not None and path.name.endswith(ending) for path in errors)
 
     @property
     def device_name(self) -> str | None:

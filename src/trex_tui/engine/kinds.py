@@ -169,6 +169,8 @@ _NAMES = (
     (re.compile(r"\{ForeignNode\["), LayerKind.MYELIN),
     (re.compile(r"\(Unnamed Layer\* \d+\) \[(?P<type>\w+)\]"), None),
 )
+# What TensorRT puts around a product is named after it: `reshape_before_MatMul-9` is none.
+_INSERTED = re.compile(r"(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_(?:(?! \+ ).)*")
 _OPERATOR = re.compile(r"(?:^|[/_.\s+])(?P<operator>[A-Z][A-Za-z]+)(?:[-_.\s+/]|\d|$)")
 _ONNX_OPERATORS = {
     "conv": LayerKind.CONVOLUTION,
@@ -332,5 +334,6 @@ def classify_name(name: str) -> LayerKind:
         return LayerKind.ATTENTION
     if name.startswith("dummy_shape_call"):
         return LayerKind.SHAPE
-    found = {_ONNX_OPERATORS.get(match["operator"].lower()) for match in _OPERATOR.finditer(name)}
+    plain = _INSERTED.sub("Reshape", name)
+    found = {_ONNX_OPERATORS.get(match["operator"].lower()) for match in _OPERATOR.finditer(plain)}
     return next((kind for kind in _PRECEDENCE if kind in found), LayerKind.OTHER)

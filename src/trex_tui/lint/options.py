@@ -13,7 +13,7 @@ from trex_tui.artifacts.metadata import number_in
 from trex_tui.engine.engine import Engine
 
 _WORKSPACE = re.compile(r"workspace:\s*([-+\d.eE]+)\s*MiB")
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,9}")
 
 
 @dataclass(frozen=True, slots=True)

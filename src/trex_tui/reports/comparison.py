@@ -126,6 +126,7 @@ def title_words(comparison: Comparison, width: int) -> str:
     """Which engines, and what can be said about each, in a line: names give way where there is no room."""
     count = len(comparison.cautions)
     warning = f"⚠ {plural(count, 'caution')} · " if count else ""
+    warning += "per sample · " if comparison.per_batch else ""
     verdicts = [_verdict_words(comparison, place) for place in range(len(comparison.engines))]
     names = [printable(side.label) for side in comparison.sides]
     taken = cell_len(warning) + sum(2 + cell_len(words) for words in verdicts) + 3 * (len(names) - 1)

@@ -81,24 +81,28 @@ def entries(result: LintResult) -> list[Entry]:
     return found
 
 
-def summary_words(result: LintResult, engine: Engine) -> str:
-    """How many of each, and what all of them could win."""
-    counts = [
-        plural(result.counts[severity], word)
-        for severity, word in (
-            (Severity.ERROR, "error"),
-            (Severity.WARNING, "warning"),
-            (Severity.INFO, "info"),
-        )
-    ]
-    words = ", ".join(counts)
+def summary_words(result: LintResult, engine: Engine, width: int | None = None) -> str:
+    """How many of each, and what all of them could win.
+
+    Args:
+        width: Cells that there are: words give way before numbers do.
+    """
+    named = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
+    counts = ", ".join(plural(result.counts[severity], word) for severity, word in named)
+    few = (
+        " ".join(f"{MARKS[one]} {result.counts[one]}" for one, _ in named if result.counts[one])
+        or "nothing found"
+    )
+    stake = end = unchecked = brief = ""
     if result.stake_ms is not None:
-        words += f" · at stake {format_ms(result.stake_ms)} ms{_share(result.stake_ms, engine)}"
+        stake = f" · at stake {format_ms(result.stake_ms)} ms{_share(result.stake_ms, engine)}"
     if result.stakes.end_to_end_ms is not None:
-        words += f", end to end about {format_ms(result.stakes.end_to_end_ms)} ms"
+        number = format_ms(result.stakes.end_to_end_ms)
+        end, brief = f", end to end about {number} ms", f", {number} end to end"
     if result.not_checked:
-        words += f" · {plural(len({one.rule for one in result.not_checked}), 'rule')} not checked"
-    return words
+        unchecked = f" · {plural(len({one.rule for one in result.not_checked}), 'rule')} not checked"
+    forms = (counts + stake + end + unchecked, few + stake + end + unchecked, few + stake + brief + unchecked)
+    return next((form for form in forms if width is None or len(form) <= width), few + stake + brief)
 
 
 def tab_badge(result: LintResult) -> str:

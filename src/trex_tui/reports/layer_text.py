@@ -121,7 +121,7 @@ def _times(engine: Engine) -> list[float]:
 
 def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
     if layer.latency is None or layer.latency_ms is None:
-        reason = "no profile in this set" if not engine.has_profile else "the profile has no row for it"
+        reason = "the profile has no row for it" if engine.has_profile else _no_profile(engine)
         yield Line(f"latency unknown: {reason}", "muted")
         return
     times = _times(engine)
@@ -315,10 +315,14 @@ def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Li
         yield from (_link_line(layer, "·") for layer in slowest)
 
 
+def _no_profile(engine: Engine) -> str:
+    return "the profile could not be read" if engine.profile_unread else "no profile in this set"
+
+
 def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:
     total = engine.latency_sum_ms
     if group.latency_ms is None or not total:
-        yield Line("latency unknown: no profile in this set", "muted")
+        yield Line(f"latency unknown: {_no_profile(engine)}", "muted")
         return
     share = format_pct(100.0 * group.latency_ms / total)
     yield Line(f"{format_ms(group.latency_ms)} ms · {share} % of all layers")

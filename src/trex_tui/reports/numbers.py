@@ -145,10 +145,13 @@ def number_facts(engine: Engine) -> list[tuple[str, str]]:
         lines.append(("Critical path", f"{words}, over {plural(len(path.layers), 'layer')}"))
     changes = reformats(engine)
     if changes:
-        words = f"{plural(len(changes), 'layer')}, {format_ms(reformat_latency_ms(engine))} ms"
-        lines.append(("Reformats", words))
+        latency_ms = reformat_latency_ms(engine)
+        words = "time unknown" if latency_ms is None else f"{format_ms(latency_ms)} ms"
+        lines.append(("Reformats", f"{plural(len(changes), 'layer')}, {words}"))
+    times = facts.roofline.latency_ms_by_bound
     bounds = [
-        f"{bound.value if bound else 'unknown'} {count} ({format_ms(facts.roofline.latency_ms_by_bound[bound])} ms)"
+        f"{bound.value if bound else 'unknown'} {count}"
+        + ("" if times[bound] is None else f" ({format_ms(times[bound])} ms)")
         for bound, count in facts.roofline.counts.items()
         if count
     ]

@@ -17,7 +17,6 @@ from trex_tui.reports.numbers import number_facts
 from trex_tui.reports.summary import facts
 from trex_tui.text import MISSING, format_ms, plural, printable
 
-NO_PROFILE = "No profile in this set: latency is unknown."
 NO_RUN = "Neither a performance summary nor timing rows in this set: the latency end to end is unknown."
 
 SERIES = (
@@ -123,6 +122,12 @@ def _told(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tuple[str,
     if analysis is None:
         return [(label, "…") for label in labels]
     return [(label, " ".join(analysis.words[label])) for label in labels if label in analysis.words]
+
+
+def no_profile(engine: Engine) -> str:
+    """Why there is no layer with a time."""
+    why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
+    return f"{why}: latency is unknown."
 
 
 def gap_sentences(engine: Engine, analysis: Analysis | None) -> tuple[str, ...]:

@@ -184,13 +184,14 @@ def _weights_words(engine: Engine) -> str:
         return format_bytes(engine.weights_bytes)
     if engine.known_weights_bytes is None:
         return "unknown"
-    hidden = plural(engine.layers_hiding_weights, "layer")
-    return f"at least {format_bytes(engine.known_weights_bytes)}; {hidden} hide theirs"
+    hidden = plural(engine.layers_hiding_weights, "layer hides its", "layers hide theirs")
+    return f"at least {format_bytes(engine.known_weights_bytes)}; {hidden}"
 
 
 def _profile_words(engine: Engine) -> str:
     if engine.latency_sum_ms is None:
-        why = "the profile has no time for any layer" if engine.has_profile else "no profile in the set"
+        why = "the profile could not be read" if engine.profile_unread else "no profile in the set"
+        why = "the profile has no time for any layer" if engine.has_profile else why
         return f"unknown: {why}"
     words = f"sum {format_ms(engine.latency_sum_ms)} ms"
     if engine.profile_iterations is not None:

@@ -196,7 +196,6 @@ class ComparePane(PinningPane):
     def _tell_sum(self) -> None:
         assert self.comparison is not None
         remarks = [f"by {self.comparison.align.value}"] if self.comparison.align.value != "auto" else []
-        remarks += ["per sample"] if self.comparison.per_batch else []
         words = sum_words(self.comparison, self._blocks, remarks, only_changed=self.only_changed)
         self.query_one("#compare-sum", SummaryLine).text = words
 

@@ -16,7 +16,7 @@ from trex_tui.actions import Place
 from trex_tui.analysis.latency import EndToEnd, end_to_end
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ArtifactError, Severity
 from trex_tui.screens.frame import MainScreen, TooSmall
 from trex_tui.screens.notes import diagnostic_lines
 from trex_tui.screens.text import TextScreen
@@ -157,7 +157,14 @@ class EnginesScreen(MainScreen):
     def action_notes(self) -> None:
         """Show which files were of no use."""
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
-        lines = diagnostic_lines([*errors, *self._discovery.diagnostics])
+        notes = [
+            note
+            for row in self._rows
+            if row.engine is not None
+            for note in row.engine.diagnostics
+            if note.severity is not Severity.INFO
+        ]
+        lines = diagnostic_lines([*errors, *self._discovery.diagnostics, *notes])
         self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("Every file was of use."))]))
 
     def action_mark(self) -> None:

@@ -18,6 +18,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Severity
 from trex_tui.lint.result import LintResult
 from trex_tui.reports.findings import layer_marks
+from trex_tui.reports.overview import no_profile
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.columns import ColumnsScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
@@ -37,8 +38,6 @@ from trex_tui.widgets.table_model import Column as TableColumn
 
 if TYPE_CHECKING:
     from trex_tui.app import TrexApp
-
-NO_PROFILE = "No profile in this set: latency is unknown."
 
 
 class LatencyPane(EnginePane):
@@ -83,7 +82,7 @@ class LatencyPane(EnginePane):
         if not layers:
             return counted
         if not self.engine.has_profile:
-            return NO_PROFILE if layers is self._layers else counted
+            return no_profile(self.engine) if layers is self._layers else counted
         if total is None or not whole:
             return f"{counted}, none of them profiled"
         return f"{counted} · {format_ms(total)} ms · {format_pct(100.0 * total / whole)} % of all"

@@ -87,12 +87,20 @@ class LintPane(EnginePane):
             return False
         return self._layers is None or not self._layers.isdisjoint(entry.layers)
 
+    def on_resize(self) -> None:
+        """The line above has another room now."""
+        self._tell_head()
+
     def _tell(self) -> None:
+        self._tell_head()
+        self._explain(from_top=True)
+
+    def _tell_head(self) -> None:
         line = self.query_one(SummaryLine)
-        line.text = summary_words(self.result, self.engine) if self.result else self._looking
+        room = max(0, self.size.width - 2)
+        line.text = summary_words(self.result, self.engine, room) if self.result else self._looking
         if self.rule:
             line.text += f" · only {self.rule}"
-        self._explain(from_top=True)
 
     def _explain(self, *, from_top: bool) -> None:
         entry = self.table.cursor_item

@@ -24,7 +24,6 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.result import LintResult
 from trex_tui.reports.findings import worst_lines
 from trex_tui.reports.overview import (
-    NO_PROFILE,
     NO_RUN,
     Analysis,
     analyse,
@@ -33,6 +32,7 @@ from trex_tui.reports.overview import (
     engine_facts,
     gap_sentences,
     memory_facts,
+    no_profile,
     performance_table,
     run_facts,
     throughput_facts,
@@ -281,7 +281,7 @@ class OverviewPane(EnginePane):
             )
             yield [sentence_line(words or "No layer matches the filter.", "$warning")]
         if not self.engine.has_profile:
-            yield [sentence_line(NO_PROFILE, "$warning")]
+            yield [sentence_line(no_profile(self.engine), "$warning")]
         for table, lines in zip(self._share_tables(), bar_lines(self._share_tables(), width), strict=True):
             yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in table.notes)]
         if self.analysis is None and self._layers:

@@ -200,7 +200,9 @@ class BlockTable(VirtualTable[BlockRow]):
         """Which title has the arrow."""
         by = self.order.by
         if by == SIZE and self.comparison is not None:
-            by = f"{DELTA}{self.comparison.others[0]}"
+            # With several engines it is the largest of the differences, which has no column.
+            others = self.comparison.others
+            by = f"{DELTA}{others[0]}" if len(others) == 1 else ORDER
         return (SortKey("name" if by == ORDER else by, self.order.descending),)
 
     # Columns
@@ -208,10 +210,9 @@ class BlockTable(VirtualTable[BlockRow]):
     def _columns(self, comparison: Comparison) -> list[Column[BlockRow]]:
         places, others = range(len(comparison.engines)), comparison.others
         width, delta_width = self._widths
+        title = "Block: max |Δ|" if self.order.by == SIZE and len(others) > 1 else "Block"
         return [
-            Column(
-                "name", "Block", self._name_words, flex=True, width=16, style=_name_style, descending=False
-            ),
+            Column("name", title, self._name_words, flex=True, width=16, style=_name_style, descending=False),
             Column(
                 "layers",
                 "Layers",
@@ -266,7 +267,7 @@ class BlockTable(VirtualTable[BlockRow]):
     def _delta_column(self, place: int, width: int, rank: int) -> Column[BlockRow]:
         assert self.comparison is not None
         name = "Δ" if len(self.comparison.others) == 1 else f"Δ{letter(place)}"
-        sign = f"|{name}|" if self.order.by == SIZE else name
+        sign = f"|{name}|" if self.order.by == SIZE and name == "Δ" else name
         return Column(
             f"{DELTA}{place}",
             f"{sign} ms",

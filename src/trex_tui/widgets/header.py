@@ -9,6 +9,7 @@ from textual.app import RenderResult
 from textual.content import Content
 from textual.widget import Widget
 
+from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.latency import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import Severity
@@ -44,6 +45,8 @@ def header_facts(engine: Engine) -> list[Fact]:
     if engine.precision:
         facts.append(Fact(engine.precision.value, 2))
     facts += [Fact(text, 5, "bold $warning") for text in missing_parts(engine)]
+    if any(one.kind is ConditionKind.THROTTLED for one in doubts(engine)):
+        facts.append(Fact("throttled", 2, "bold $warning"))
     latency = end_to_end(engine)
     if latency is not None:
         facts.append(Fact(f"{format_ms(latency.summary.median_ms)} ms", 1, "bold", right=True))
@@ -65,11 +68,11 @@ def missing_parts(engine: Engine) -> list[str]:
     """What a complete set would have and this one has not, in a word or two each."""
     parts = []
     if not engine.has_graph:
-        parts.append("no layer info")
+        parts.append("bad layer info" if engine.graph_unread else "no layer info")
     elif engine.names_only:
         parts.append("names only")
     if not engine.has_profile:
-        parts.append("no profile")
+        parts.append("bad profile" if engine.profile_unread else "no profile")
     return parts
 
 

@@ -32,6 +32,11 @@ def cautions(
 ) -> tuple[Caution, ...]:
     """Everything to know beforehand, the gravest first."""
     found: list[Caution] = []
+    if per_batch:
+        divisors = ", ".join(f"{side.label} by {side.per}" for side in sides)
+        found.append(
+            Caution(CautionKind.BATCH, None, f"All times are per sample: divided by the batch ({divisors}).")
+        )
     for place, engine in enumerate(engines):
         found.extend(_of_engine(place, engine, sides[place]))
         found.extend(_of_capture(place, f"{sides[place].label}: ", doubts(engine)))
@@ -89,8 +94,8 @@ def _of_build(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterat
         )
         yield Caution(CautionKind.VERSION, place, text)
     if side.batch != first.batch and side.batch and first.batch:
-        times = "times are per sample" if per_batch else "times are per inference, not per sample"
-        text = f"Different batches: {side.batch} in {side.label}, {first.batch} in {first.label}; {times}."
+        times = "" if per_batch else "; times are per inference, not per sample"
+        text = f"Different batches: {side.batch} in {side.label}, {first.batch} in {first.label}{times}."
         yield Caution(CautionKind.BATCH, place, text)
 
 

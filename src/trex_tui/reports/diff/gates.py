@@ -180,6 +180,8 @@ def _words(
 ) -> str:
     metric = f"{gate.metric}.{gate.part}" if gate.part else gate.metric
     words = f"{comparison.sides[engine].label}: {metric} is {_shown(gate, value)}"
+    if comparison.per_batch and gate.metric.endswith("_ms"):
+        words += " per sample"
     if baseline is None:
         return words
     sign = "−" if compared < 0 else "+"

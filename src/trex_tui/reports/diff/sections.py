@@ -110,6 +110,7 @@ def _engines(comparison: Comparison) -> Table:
                 format_bytes(engine.weights_bytes),
             )
         )
+    unit = "ms per sample" if comparison.per_batch else "ms"
     headings = (
         "",
         "engine",
@@ -118,8 +119,8 @@ def _engines(comparison: Comparison) -> Table:
         "precision",
         "layers",
         "matched",
-        "Σ layers ms",
-        "median ms",
+        f"Σ layers {unit}",
+        f"median {unit}",
         "weights",
     )
     return Table(headings, rows, frozenset({1, 2}))

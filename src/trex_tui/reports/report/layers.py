@@ -12,7 +12,7 @@ from trex_tui.charts.figure import as_sentence
 from trex_tui.reports.layers import BRIEF_COLUMNS
 from trex_tui.reports.memory import live_words, memory_figures, peak_words, unknown_sentences
 from trex_tui.reports.numbers import by_bound, by_tensor_cores
-from trex_tui.reports.overview import NO_PROFILE, memory_facts
+from trex_tui.reports.overview import memory_facts, no_profile
 from trex_tui.reports.report.model import Section, Table
 from trex_tui.reports.report.subject import Subject
 from trex_tui.reports.report.tables import layer_table, number_column, table, totals_table, word_column
@@ -28,7 +28,7 @@ def hot_sections(subject: Subject) -> Iterator[Section]:
     engine = subject.engine
     timed = sum(layer.latency_ms is not None for layer in engine.layers)
     if not timed:
-        yield Section("hot-layers", "Hot layers", [NO_PROFILE])
+        yield Section("hot-layers", "Hot layers", [no_profile(engine)])
         return
     layers = hottest(engine.layers, timed if subject.top is None else subject.top)
     lacking = len(engine.layers) - timed
@@ -50,7 +50,10 @@ def group_sections(subject: Subject) -> Iterator[Section]:
     if cores := by_tensor_cores(engine):
         tables.append(totals_table("by_tensor_cores", "Tensor cores", cores))
     yield Section(
-        "groups", "Time by kind and precision", [] if engine.has_profile else [NO_PROFILE], tables=tables
+        "groups",
+        "Time by kind and precision",
+        [] if engine.has_profile else [no_profile(engine)],
+        tables=tables,
     )
     if engine.has_profile:
         modules = by_module(engine)
