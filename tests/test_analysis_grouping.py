@@ -10,6 +10,7 @@ from hypothesis import given
 from helpers import layer, real_sets
 from test_engine_properties import LAYERS, ROWS, engine_of
 from trex_tui.analysis.grouping import Group, Grouping, arrange, layer_label, ordered_entries
+from trex_tui.analysis.hierarchy import module_of_name
 from trex_tui.analysis.rollup import NO_NODE
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.engine.engine import load_engine
@@ -110,3 +111,8 @@ def test_kinds_stand_by_time_and_modules_by_execution_unless_asked():
     ]:
         root = arrange(engine.layers, grouping)
         assert [one.latency_ms for one in ordered_entries(root, grouping, by_latency=by_latency)] == expected
+
+
+def test_a_pointwise_of_a_pointwise_is_no_module():
+    name = "Reformatting CopyNode for Input Tensor 0 to PWN(PWN(/input_blocks.1/0/Sigmoid), /input_blocks.1/0/Mul)"
+    assert module_of_name(name) == module_of_name("/input_blocks.1/0/Sigmoid")

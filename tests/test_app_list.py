@@ -55,6 +55,20 @@ async def test_list_names_every_engine_and_what_it_lacks(tmp_path):
         assert lines[-2] != session.text.splitlines()[-2]
 
 
+async def test_a_file_that_is_broken_is_told_from_one_that_is_absent(tmp_path):
+    for name in ("one", "two", "three"):
+        small_engine(tmp_path / name)
+    next((tmp_path / "one").glob("*.profile.json")).write_text('[{"count": 3,', encoding="utf-8")
+    next((tmp_path / "two").glob("*.profile.json")).unlink()
+    async with running(tmp_path) as session:
+        missing = [line.split()[-2:] for line in session.text.splitlines()[2:5]]
+        assert missing[0] == ["bad", "profile"]
+        assert missing[2] == ["no", "profile"]
+        await session.press("exclamation_mark")
+        assert "is truncated" in session.text
+        assert "Every file was of use" not in session.text
+
+
 async def test_engine_opens_q_returns_and_q_quits(tmp_path):
     async with running(several_engines(tmp_path)) as session:
         await session.press("j", "enter")

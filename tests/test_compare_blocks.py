@@ -36,6 +36,8 @@ from trex_tui.analysis.compare import (
 )
 from trex_tui.artifacts import find
 from trex_tui.engine.engine import Engine, load_set
+from trex_tui.reports.comparison import title_words
+from trex_tui.reports.diff.gates import judge, parse_gate
 
 BY_NAME = {one.name: one for one in REAL_SETS}
 A100 = ("resnet-A100/fp32/resnet", "resnet-A100/fp16/resnet", "resnet-qat")
@@ -116,6 +118,13 @@ def test_per_batch_divides_every_time(artifacts: Path) -> None:
     assert per.ranking == (0, 1)
     assert plain.ranking == (1, 0)
     assert per.verdict.difference_ms != plain.verdict.difference_ms
+    words = "All times are per sample: divided by the batch (resnet-qat by 32, resnet18_fp16 by 1)."
+    assert words in [caution.text for caution in per.cautions]
+    assert title_words(per, 80).startswith("⚠ ")
+    assert " · per sample · A " in title_words(per, 80)
+    assert "per sample" not in title_words(plain, 200)
+    (held,) = judge(per, [parse_gate("latency_p99_ms > 0.001")])
+    assert " ms per sample" in held.why
 
 
 def test_any_engine_may_be_the_baseline(artifacts: Path) -> None:
