@@ -50,18 +50,19 @@ def test_layer(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "\x1b" not in out
     assert "      0.250000 ms  0x0000000000000002  kernel b numSplitK: 1  <- chosen" in out
     assert "      … and 1 more" in out
-    assert "skipped (workspace): needs 4.00 KiB, there are 1.00 KiB" in out
+    assert "skipped 0x0000000000000003 (workspace): needs 4.00 KiB, there are 1.00 KiB" in out
     assert "  <- in the engine" in out
 
 
 def test_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build-log", str(log), "--json"]) == 0
     document = strict_json(capsys.readouterr().out)
-    assert document["schema"] == "trex-tui/build-log/1"
+    assert document["schema"] == "trex-tui/build-log/2"
     assert document["tuning"] == {
         "layers": 1,
         "combinations": 1,
         "tactics": 3,
+        "myelin_tactics": 0,
         "skipped": 1,
         "reformat_costs": 0,
         "reformat_tactics": 0,
@@ -72,7 +73,8 @@ def test_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tuning,) = strict_json(capsys.readouterr().out)["tunings"]
     tactics = tuning["combinations"][0]["runners"][0]["tactics"]
     assert [one["time_ms"] for one in tactics] == [0.5, 0.25, 0.75]
-    assert tuning["combinations"][0]["runners"][0]["skipped"][0]["requested_bytes"] == 4096
+    (skipped,) = tuning["combinations"][0]["runners"][0]["skipped"]
+    assert (skipped["tactic"], skipped["requested_bytes"]) == ("0x0000000000000003", 4096)
 
 
 def test_metadata(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,13 +95,23 @@ def _tables(facts: BuildFacts, subject: Subject) -> Iterator[Table]:
 def _slowest(trace: BuildTrace, top: int | None) -> Table:
     columns = (
         word_column("name", "Layer"),
+        word_column("strategy", "Strategy"),
         number_column("seconds", "s", has_bar=True),
-        number_column("tactics", "Tactics"),
+        number_column("tactics", "Tactics", help="Timed; kernels of Myelin's are among them."),
+        number_column("myelin_tactics", "Myelin", help="Kernels that Myelin timed for operators inside."),
         number_column("formats", "Formats", help="Combinations of formats that were tried."),
         number_column("skipped", "Skipped"),
     )
     rows = [
-        (one.name, one.seconds, one.tactic_count, len(one.combinations), len(one.skipped))
+        (
+            one.name,
+            None if one.strategy is None else str(one.strategy),
+            one.seconds,
+            one.tactic_count,
+            one.myelin_count,
+            len(one.combinations),
+            len(one.skipped),
+        )
         for one in by_tuning_time(trace)
     ]
     return table("slowest_tunings", columns, rows, top=top, what="tuning", title="Longest to tune")
