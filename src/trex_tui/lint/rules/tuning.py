@@ -54,10 +54,17 @@ def _skipped_tactics(context: Context) -> Iterator[Finding | NotChecked]:
     from trex_tui.artifacts.buildlog.tuning import SkipReason
 
     skips = list(_skips(trace))
-    for_workspace = [one for one in skips if one[1].reason is SkipReason.WORKSPACE]
-    for_device = [one for one in skips if one[1].reason is not SkipReason.WORKSPACE]
+    limit = _workspace_bytes(context, [one for one in skips if one[1].reason is SkipReason.WORKSPACE])
+
+    def is_beyond(one: SkippedTactic) -> bool:
+        """What fits the workspace was left out for another reason than the log says: the device was full."""
+        fits = limit is not None and one.requested_bytes is not None and one.requested_bytes <= limit
+        return one.reason is SkipReason.WORKSPACE and not fits
+
+    for_workspace = [one for one in skips if is_beyond(one[1])]
+    for_device = [one for one in skips if not is_beyond(one[1])]
     if for_workspace:
-        yield _beyond_workspace(context, trace, for_workspace)
+        yield _beyond_workspace(context, trace, for_workspace, limit)
     if for_device:
         yield _beyond_device(context, for_device)
 
@@ -73,8 +80,7 @@ def _skips(trace: BuildTrace) -> Iterator[tuple[str, SkippedTactic]]:
                 yield f"reformat of {cost.tensor}", one
 
 
-def _beyond_workspace(context: Context, trace: BuildTrace, skips: _Skips) -> Finding:
-    limit = _workspace_bytes(context, skips)
+def _beyond_workspace(context: Context, trace: BuildTrace, skips: _Skips, limit: int | None) -> Finding:
     device = _device_bytes(trace)
     needs = [one.requested_bytes for _, one in skips if one.requested_bytes is not None]
     is_hopeless = (
@@ -158,7 +164,7 @@ def _was(skips: _Skips) -> str:
 def _needs_words(skips: _Skips) -> str:
     needs = [one.requested_bytes for _, one in skips if one.requested_bytes is not None]
     if not needs:
-        return "the log does not tell how much they need"
+        return f"the log does not tell how much {'it needs' if len(skips) == 1 else 'they need'}"
     words = "it needs" if len(skips) == 1 else "they need up to"
     unknown = f" ({len(skips) - len(needs)} do not tell)" if len(needs) < len(skips) else ""
     return f"{words} {format_bytes(max(needs))}{unknown}"
