@@ -267,7 +267,7 @@ def test_odd_results_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     out = capsys.readouterr().out
     assert "\x1b" not in out
     assert "  Throughput               12 evil |\\u009b2J qps" in out
-    assert "Averages     2 lines over 40 runs (line 2)" in out
+    assert "Averages     2 lines over 40 runs (line 1)" in out
     assert [
         line.split() for line in out.splitlines() if line.startswith(("  GPU", "  host", "  end", "  enq"))
     ] == [
