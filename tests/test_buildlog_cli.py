@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,20 @@ from pathlib import Path
 import pytest
 
 from helpers import strict_json
-from test_buildlog_reader import BUILD
+from test_buildlog_reader import BUILD, LOGS
+from trex_tui.analysis.build_layers import build_facts, tactic_rows
+from trex_tui.artifacts.buildlog.shared import shared_log
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli import main
+from trex_tui.engine.engine import load_engine
+from trex_tui.reports.build_nodes import counts_words
+from trex_tui.text import format_count
+
+V10 = "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape"
+RUN_10 = "trt10.16.1_H100_loadEngine_cudagraph_verbose"
+PROFILE_10 = "trt10.16.1_H100_dumpProfile_noSeparate"
+needs_logs = pytest.mark.skipif(not LOGS.is_dir(), reason=f"no real logs at {LOGS}")
 
 EVIL = "evil \x1b[31m|\x9b2J"
 
@@ -50,18 +61,19 @@ def test_layer(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "\x1b" not in out
     assert "      0.250000 ms  0x0000000000000002  kernel b numSplitK: 1  <- chosen" in out
     assert "      … and 1 more" in out
-    assert "skipped (workspace): needs 4.00 KiB, there are 1.00 KiB" in out
+    assert "skipped 0x0000000000000003 (workspace): needs 4.00 KiB, there are 1.00 KiB" in out
     assert "  <- in the engine" in out
 
 
 def test_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build-log", str(log), "--json"]) == 0
     document = strict_json(capsys.readouterr().out)
-    assert document["schema"] == "trex-tui/build-log/1"
+    assert document["schema"] == "trex-tui/build-log/2"
     assert document["tuning"] == {
         "layers": 1,
         "combinations": 1,
         "tactics": 3,
+        "myelin_tactics": 0,
         "skipped": 1,
         "reformat_costs": 0,
         "reformat_tactics": 0,
@@ -72,7 +84,8 @@ def test_json(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tuning,) = strict_json(capsys.readouterr().out)["tunings"]
     tactics = tuning["combinations"][0]["runners"][0]["tactics"]
     assert [one["time_ms"] for one in tactics] == [0.5, 0.25, 0.75]
-    assert tuning["combinations"][0]["runners"][0]["skipped"][0]["requested_bytes"] == 4096
+    (skipped,) = tuning["combinations"][0]["runners"][0]["skipped"]
+    assert (skipped["tactic"], skipped["requested_bytes"]) == ("0x0000000000000003", 4096)
 
 
 def test_metadata(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,3 +147,133 @@ def test_nothing_heavy_is_loaded(log: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, str(log)], capture_output=True, text=True, check=True)
     assert done.stderr == "[]\n"
+
+
+@needs_logs
+def test_tactics_are_counted_alike_by_screen_command_lint_and_report(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Against lines of the log: tactics with a time of their own, and rows of Myelin's tables."""
+    path = LOGS / f"{V10}.log"
+    text = path.read_text(encoding="utf-8")
+    rows = len(re.findall(r"\(foreignNode\) +\d+, 0\.", text))
+    own = len(re.findall(r"\] Tactic(?: Name: .*|): 0x[0-9a-f]+ Time: ", text))
+    assert main(["build-log", str(path), "--json"]) == 0
+    document = strict_json(capsys.readouterr().out)
+    totals = document["tuning"]
+    assert totals["tactics"] + totals["reformat_tactics"] == own + rows
+    assert totals["myelin_tactics"] == rows
+    assert sum(one["tactics"] for one in document["tunings"]) == totals["tactics"]
+
+    trace = shared_log(path)
+    facts = build_facts(trace, load_engine(path))
+    assert sum(one.tactics for one in facts.tuned) == totals["tactics"]
+    assert f"{format_count(totals['tactics'])} tactics" in counts_words(facts)
+    (longest,) = (
+        one for one in facts.tuned if one.tuning.name == "{ForeignNode[node_linear]}" and one.seconds
+    )
+    assert [row.skipped is None for row in tactic_rows(facts, longest)].count(True) == longest.tactics == 469
+
+    assert main(["build-log", str(path), "--top", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert next(line for line in lines if line.startswith("Tuned ")) == (
+        f"Tuned        23 layers, {format_count(totals['tactics'])} tactics timed, {format_count(rows)} of them Myelin's, "
+        f"{totals['skipped']} skipped; reformats: {totals['reformat_tactics']} tactics"
+    )
+    head = next(number for number, line in enumerate(lines) if line.startswith("Longest to tune"))
+    assert lines[head].split()[3:] == ["strategy", "seconds", "tactics", "Myelin", "formats"]
+    assert lines[head + 1].split() == ["{ForeignNode[node_linear]}", "4", "6.977", "469", "467", "2"]
+
+
+@needs_logs
+def test_numbers_of_tactics_are_text_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """As the log prints them: 64 bits are more than a number of JSON is sure to hold."""
+    path = LOGS / f"{V10}.log"
+    text = path.read_text(encoding="utf-8")
+    assert main(["build-log", str(path), "--json"]) == 0
+    document = strict_json(capsys.readouterr().out)
+    combinations = [one for tuning in document["tunings"] for one in tuning["combinations"]]
+    runners = [one for combination in combinations for one in combination["runners"]]
+    skipped = [one for runner in runners for one in runner["skipped"]]
+    printed = re.findall(r"Tactic: (\w+) skipped\.|Skipping tactic .* for tactic (\w+)", text)
+    told = [one["tactic"] for one in skipped]
+    costs = [one for cost in document["reformat_costs"] for one in cost["combination"]["runners"]]
+    told += [one["tactic"] for runner in costs for one in runner["skipped"]]
+    assert sorted(told) == sorted(one or other for one, other in printed)
+    hashes = {row["hash"] for runner in runners for table in runner["myelin"] for row in table["tactics"]}
+    assert hashes == set(re.findall(r"\(foreignNode\) +\d+, 0\..*?, (0x[0-9a-f]+),", text))
+
+
+@needs_logs
+def test_text_tells_what_a_run_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    path = LOGS / f"{RUN_10}.log"
+    text = path.read_text(encoding="utf-8")
+    assert main(["build-log", str(path)]) == 0
+    out = capsys.readouterr().out
+    for label in ("Throughput", "Latency", "GPU Compute Time", "Total Host Walltime"):
+        (value,) = re.findall(rf"\[I\] {label}: (.*)", text)
+        assert f"  {label:<24} {value}\n" in out
+    times = [float(one) for one in re.findall(r"GPU latency: (\S+) ms", text)]
+    (averages,) = re.findall(r"  GPU latency +(.*)", out)
+    assert averages.split() == [f"{one:.4f}" for one in (min(times), sum(times) / len(times), max(times))]
+    assert f"{len(times)} lines over {10 * len(times)} runs" in out
+    (omitted,) = re.findall(r"\.\.\. Omitting (\d+) lines", text)
+    assert f"; {omitted} more lines left out" in out
+    (context,) = re.findall(r"execution context with device memory size: (\S+) MiB", text)
+    assert f"execution context {float(context):.2f} MiB" in out
+    assert "Profile " not in out
+
+
+@needs_logs
+def test_text_tells_the_layers_that_took_longest(capsys: pytest.CaptureFixture[str]) -> None:
+    path = LOGS / f"{PROFILE_10}.log"
+    table = path.read_text(encoding="utf-8").partition("=== Profile (")[2]
+    printed = re.findall(r"\[I\] +(\d\S*) +(\d\S*) +(\d\S*) +(\d\S*) +(\S.*)", table)
+    rows = [[name, *numbers] for *numbers, name in printed]
+    assert main(["build-log", str(path), "--top", "4"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = lines.index(next(line for line in lines if line.startswith("Longest to run")))
+    wanted = sorted(rows[:-1], key=lambda row: -float(row[1]))[:4]
+    assert [line.rsplit(None, 4) for line in lines[head + 1 : head + 5]] == wanted
+    assert lines[head + 5] == f"  … and {len(rows) - 1 - 4} more"
+    assert lines[head + 6].split() == rows[-1]
+    assert not [line for line in lines if line.startswith(("Performance", "Averages"))]
+
+
+def test_a_log_that_measured_nothing_tells_of_no_run(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build-log", str(log)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    headings = ("Performance", "Averages", "Profile", "Memory")
+    assert not [line for line in lines if line.startswith(headings)]
+
+
+def test_odd_results_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No number, no name that a terminal obeys, a table that is cut off, more than one column of averages."""
+    stamp = "[06/15/2022-05:43:34] [I]"
+    lines = [
+        f"{stamp} === Trace details ===",
+        f"{stamp} Average on 10 runs - GPU latency: 1 ms - Host latency: nan ms (end to end 4 ms, enqueue 0.5 ms)",
+        f"{stamp} Average on 30 runs - GPU latency: 3 ms - Host latency: nan ms (end to end 8 ms, enqueue 0.5 ms)",
+        f"{stamp} === Performance summary ===",
+        f"{stamp} Throughput: 12 {EVIL} qps",
+        f"{stamp} === Profile (7 iterations ) ===",
+        f"{stamp}   Layer   Time (ms)   Avg. Time (ms)   Time %",
+        f"{stamp}   a     7.00   1.0000   nan",
+        f"{stamp}   {EVIL}    14.00   2.0000   66.7",
+    ]
+    path = tmp_path / "net.profile.log"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["build-log", str(path), "--top", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "  Throughput               12 evil |\\u009b2J qps" in out
+    assert "Averages     2 lines over 40 runs (line 1)" in out
+    assert [
+        line.split() for line in out.splitlines() if line.startswith(("  GPU", "  host", "  end", "  enq"))
+    ] == [
+        ["GPU", "latency", "1.0000", "2.5000", "3.0000"],
+        ["end", "to", "end", "4.0000", "7.0000", "8.0000"],
+        ["enqueue", "0.5000", "0.5000", "0.5000"],
+    ]
+    assert "Profile      2 layers, 7 iterations (line 6)" in out
+    assert "14.00     2.0000   66.7\n  … and 1 more\n" in out

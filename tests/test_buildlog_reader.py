@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -221,6 +222,54 @@ def test_memory_that_was_not_there(tmp_path: Path) -> None:
     ]
 
 
+MYELIN_SKIPS = f"""\
+{STAMP} [V] [TRT] =============== Computing costs for net
+{STAMP} [V] [TRT] *************** Autotuning format combination: Float(1) -> Float(1) ***************
+{STAMP} [V] [TRT] --------------- Timing Runner: net (Myelin[0x80000023])
+{STAMP} [V] [TRT]  (foreignNode) [pass.cpp:2131: run_passes] Exceeded mem budget of 2688. Need 852992
+{STAMP} [V] [TRT]  (foreignNode) [pass.cpp:2131: run_passes] Exceeded mem budget of 2688. Need 50176
+{STAMP} [W] [TRT] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 2688 detected for tactic 0x0000000000000000.
+{STAMP} [W] [TRT] UNSUPPORTED_STATE: Skipping tactic 1 due to insufficient memory on requested size of 2688 detected for tactic 0x0000000000000001.
+{STAMP} [V] [TRT]  (foreignNode) [pass.cpp:2131: run_passes] Exceeded mem budget of 4096. Need 50176
+{STAMP} [W] [TRT] UNSUPPORTED_STATE: Skipping tactic 2 due to insufficient memory on requested size of 2688 detected for tactic 0x0000000000000002.
+{STAMP} [V] [TRT] --------------- Timing Runner: net (CaskConvolution[0x1])
+{STAMP} [W] [TRT] Skipping tactic 3 due to insuficient memory on requested size of 2243 detected for tactic 4.
+"""  # noqa: E501 - as printed
+
+
+def test_what_a_skipped_tactic_needed(tmp_path: Path) -> None:
+    """A need belongs to the skip right after it that names its budget, and to no other."""
+    skipped = read(tmp_path / "a.log", MYELIN_SKIPS).tunings[0].skipped
+    assert [(one.reason, one.id, one.requested_bytes, one.available_bytes) for one in skipped] == [
+        (SkipReason.WORKSPACE, 0, 852992, 2688),
+        (SkipReason.WORKSPACE, 1, None, 2688),
+        (SkipReason.WORKSPACE, 2, None, 2688),
+        (SkipReason.DEVICE_MEMORY, 4, 2243 << 20, None),
+    ]
+
+
+def test_memory_of_layers_in_the_words_of_each_release(tmp_path: Path) -> None:
+    text = f"""\
+{STAMP} [V] [TRT] Layer: conv Host Persistent: 1 Device Persistent: 2 Scratch Memory: 3
+{STAMP} [V] [TRT] Layer: conv Host Persistent: 4 bytes Device Persistent: 5 bytes Scratch Memory: 6 bytes
+{STAMP} [V] [TRT] Layer: conv1 + relu1 HostPersistent: 512 DevicePersistent: 3328
+{STAMP} [V] [TRT] Layer: Conv_37 Weights: 0 HostPersistent: 1664 DevicePersistent: 271360
+{STAMP} [V] [TRT] Layer: a HostPersistent: 1 b HostPersistent: 7 DevicePersistent: 8
+{STAMP} [V] [TRT] Layer: cut HostPersistent: 7 Device
+"""
+    found = read(tmp_path / "a.log", text).layer_memory
+    assert [
+        (one.line, one.name, one.host_persistent_bytes, one.device_persistent_bytes, one.scratch_bytes)
+        for one in found
+    ] == [
+        (1, "conv", 1, 2, 3),
+        (2, "conv", 4, 5, 6),
+        (3, "conv1 + relu1", 512, 3328, None),
+        (4, "Conv_37", 1664, 271360, None),
+        (5, "a HostPersistent: 1 b", 7, 8, None),
+    ]
+
+
 def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
     place = BUILD.index(f"{STAMP} [V] [TRT] Tactic Name: kernel_a")
     (tuning,) = read(tmp_path / "a.log", BUILD[place:]).tunings
@@ -278,8 +327,9 @@ def test_cut_off_anywhere_keeps_what_stands_before(
         assert part_of == all_of[: len(part_of)]
     finished = cut[: cut.rfind(b"\n") + 1]
     times = sum(b"] Tactic" in line and b" Time: " in line for line in finished.splitlines())
+    rows = len(re.findall(rb"\(foreignNode\) +\d+, 0\.", finished))
     reformats = sum(one.combination.tactic_count for one in trace.reformat_costs)
-    assert sum(one.tactic_count for one in trace.tunings) + reformats == times
+    assert sum(one.tactic_count for one in trace.tunings) + reformats == times + rows
     assert (
         sum(len(one.fusions) for one in trace.passes) == len(trace.fusions) == finished.count(b"] Running: ")
     )

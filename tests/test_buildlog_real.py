@@ -51,11 +51,10 @@ def test_tactics_are_as_many_as_lines_that_time_one(traces: dict[str, BuildTrace
     trace = traces[name]
     found = sum(one.tactic_count for one in trace.tunings)
     found += sum(one.combination.tactic_count for one in trace.reformat_costs)
-    assert found == count(name, r"\] Tactic(?: Name: .*|): 0x[0-9a-f]+ Time: ") > 300
-    rows = sum(
-        len(table.tactics) for one in trace.tunings for trial in one.trials() for table in trial.myelin
-    )
-    assert rows == count(name, r"\(foreignNode\) +\d+, 0\.")
+    own = count(name, r"\] Tactic(?: Name: .*|): 0x[0-9a-f]+ Time: ")
+    rows = count(name, r"\(foreignNode\) +\d+, 0\.")
+    assert found == own + rows > 300
+    assert sum(one.myelin_count for one in trace.tunings) == rows
     operators = [
         table.operator
         for one in trace.tunings
@@ -122,6 +121,30 @@ def test_layers_formats_runners_and_choices(traces: dict[str, BuildTrace], name:
     assert sum(len(one.skipped) for one in trace.tunings) == count(
         name, r" skipped\. Scratch requested|Skipping tactic "
     )
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_what_skipped_tactics_needed_and_had(traces: dict[str, BuildTrace], name: str) -> None:
+    printed: list[tuple[int, int, int, int]] = []
+    needed: tuple[int, int] | None = None
+    # Names hold characters at which `splitlines` breaks, and lines are told by number here.
+    text = path_of(name).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := re.search(r"Exceeded mem budget of (\d+)\. Need (\d+)", line):
+            needed = int(match[2]), int(match[1])
+        elif match := re.search(r"Tactic: (\S+) skipped\. Scratch requested: (\d+), available: (\d+)", line):
+            printed.append((number, int(match[1], 16), int(match[2]), int(match[3])))
+        elif match := re.search(r"requested size of (\d+) detected for tactic (\w+)", line):
+            assert needed is not None
+            assert needed[1] == int(match[1])
+            printed.append((number, int(match[2], 16), *needed))
+    trace = traces[name]
+    costs = [trial for cost in trace.reformat_costs for trial in cost.combination.runners]
+    skipped = [one for tuning in trace.tunings for one in tuning.skipped]
+    skipped += [one for trial in costs for one in trial.skipped]
+    found = sorted((one.line, one.id, one.requested_bytes, one.available_bytes) for one in skipped)
+    assert found == printed
+    assert len(found) == {V84: 2, V86: 0, V10: 14}[name]
 
 
 @pytest.mark.parametrize("name", BUILDS)

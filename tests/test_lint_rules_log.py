@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -141,6 +142,52 @@ def test_a_device_without_free_memory_is_another_matter(tmp_path: Path) -> None:
     assert "workspace" in workspace.message
     assert "the device ran out of memory with 1.00 GiB free: it needs 4.00 GiB" in device.message
     assert reasons == []
+
+
+def test_the_size_to_build_with_is_one_that_the_trtexec_of_the_log_takes(tmp_path: Path) -> None:
+    messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped((40 << 20) + 1, 16 << 20),)))
+    text = verbose(*messages)
+    for version, words in (
+        ("8003", "--workspace=41 (MiB)"),
+        ("8201", "--workspace=41 (MiB)"),
+        ("8401", "workspace:41 (MiB)"),
+    ):
+        found = only("BUILD001", logged(tmp_path, text.replace("v8601", f"v{version}")))
+        assert words in found.remedy
+        assert ("--memPoolSize" in found.remedy) is (version == "8401")
+        assert "a limit" not in found.remedy or version == "8401"
+
+
+MYELIN = (
+    "--------------- Timing Runner: {ForeignNode[a...b]} (Myelin[0x80000023])",
+    "[W] [TRT] UNSUPPORTED_STATE: Skipping tactic 0 due to insufficient memory on requested size of 2688 detected for tactic "
+    "0x0000000000000000.",
+)
+
+
+def test_what_myelin_needs_is_not_what_it_was_given(tmp_path: Path) -> None:
+    """Its warning repeats the budget; without the line before, no size is known to suffice."""
+    need = " (foreignNode) [pass.cpp:2131: run_passes] Exceeded mem budget of 2688. Need 1204224"
+    for others, words, remedy in (
+        (
+            (MYELIN[0], need, MYELIN[1]),
+            "it needs 1.15 MiB of scratch",
+            "--memPoolSize=workspace:2 (MiB) or more",
+        ),
+        (MYELIN, "the log does not tell how much it needs", "Build without a limit"),
+    ):
+        messages = tuned("{ForeignNode[a...b]}", *tried("{ForeignNode[a...b]}", FLOAT, 1.0, others=others))
+        found = only("BUILD001", logged(tmp_path, verbose(*messages)))
+        assert words in found.message
+        assert found.remedy.startswith(remedy) or remedy in found.remedy
+
+
+def test_what_fits_the_workspace_was_left_out_because_the_device_was_full(tmp_path: Path) -> None:
+    full = MYELIN[1].replace("2688", str(1 << 20))
+    messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(3 << 30), full)))
+    (workspace, device), _ = check("BUILD001", logged(tmp_path, verbose(*messages)))
+    assert "it needs 3.00 GiB of scratch memory; the workspace has 1.00 GiB" in workspace.message
+    assert "the device ran out of memory: it needs 1.00 MiB" in device.message
 
 
 # BUILD003
@@ -366,3 +413,12 @@ def test_counts_on_real_logs(name: str) -> None:
         if one.rule.id in IDS:
             found[one.rule.id] = found.get(one.rule.id, 0) + 1
     assert found == COUNTS[name]
+    if name.startswith("trt10.16.1_H100_build"):
+        (skips,) = (one.finding for one in result.findings if one.rule.id == "BUILD001")
+        text = (ARTIFACTS / "logs" / f"{name}.log").read_text(encoding="utf-8")
+        most = max(int(one) for one in re.findall(r"(?:\. Need|Scratch requested:) (\d+)", text))
+        assert {one.name: one.value for one in skips.evidence}["largest_request_bytes"] == most == 1204224
+        size = re.search(r"--memPoolSize=workspace:(\d+) \(MiB\)", skips.remedy)
+        assert size is not None
+        assert int(size[1]) << 20 >= most > (int(size[1]) - 1) << 20
+        assert "the workspace has 1.00 KiB" in skips.message

@@ -147,14 +147,13 @@ def _tuned(
         formats = {id(choices[index].combination): choices[index].combination for index in layers}
         only = next(iter(formats.values())) if len(formats) == 1 else None
         chosen = only.chosen_ms if only else None
-    rows = sum(len(table.tactics) for trial in tuning.trials() for table in trial.myelin)
     return TunedLayer(
         number,
         tuning,
         layers,
         choice,
         tuning.seconds,
-        tuning.tactic_count + rows,
+        tuning.tactic_count,
         len(tuning.skipped),
         chosen,
         choice.fastest.time_ms if choice and choice.fastest else None,

@@ -12,7 +12,7 @@ from trex_tui.commands.argument_types import FILES, whole
 
 _EXAMPLES = """\
 examples:
-  trex-tui build-log net.build.log                       phases, fusions, what took long, warnings
+  trex-tui build-log net.build.log                       phases, fusions, what took long, warnings; what a run measured
   trex-tui build-log net.build.log --layer conv1         every tactic that was timed for a layer
   trex-tui build-log net.build.log.gz --json | jq .phases
   trex-tui metadata net.build.log -o net.build.metadata.json
@@ -31,7 +31,7 @@ def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     )
     log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too").complete = FILES  # type: ignore[attr-defined]
     log.add_argument(
-        "--json", action="store_true", help="print one JSON object (schema trex-tui/build-log/1)"
+        "--json", action="store_true", help="print one JSON object (schema trex-tui/build-log/2)"
     )
     log.add_argument(
         "--layer",
@@ -43,7 +43,7 @@ def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         type=whole,
         metavar="N",
         default=10,
-        help="how many layers, and tactics of a layer; default: 10",
+        help="how many layers of a table, and tactics of a layer; default: 10",
     )
 
     metadata = commands.add_parser(

@@ -118,5 +118,9 @@ def _texts(section: dict[str, object]) -> dict[str, str]:
 
 def version_of(engine: Engine) -> tuple[int, ...] | None:
     """TensorRT's version as numbers: (10, 16, 1); None if no file states it."""
-    numbers = tuple(int(part) for part in _NUMBER.findall(engine.tensorrt_version or ""))
-    return numbers or None
+    return version_numbers(engine.tensorrt_version)
+
+
+def version_numbers(text: str | None) -> tuple[int, ...] | None:
+    """A version as numbers, for comparing; None where there is none."""
+    return tuple(int(part) for part in _NUMBER.findall(text or "")) or None

@@ -10,10 +10,16 @@ from trex_tui.analysis.build_trace import LayerChoice, build_seconds, by_tuning_
 from trex_tui.artifacts.buildlog.model import BuildTrace, FusionKind
 from trex_tui.artifacts.buildlog.run import DumpedLayer, TraceAverages
 from trex_tui.artifacts.buildlog.tactics import hex_id
-from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, ReformatCost, RunnerTrial
+from trex_tui.artifacts.buildlog.tuning import (
+    FormatCombination,
+    LayerTuning,
+    ReformatCost,
+    RunnerTrial,
+    SkippedTactic,
+)
 from trex_tui.reports.plain import plain
 
-SCHEMA = "trex-tui/build-log/1"
+SCHEMA = "trex-tui/build-log/2"
 _AS_THEY_ARE = (
     "runs",
     "tensorrt_version",
@@ -92,11 +98,12 @@ def _pass(one: Any) -> dict[str, Any]:  # noqa: ANN401 - OptimizerPass
 
 
 def tuning_totals(trace: BuildTrace) -> dict[str, Any]:
-    """How much was tried, over all layers and strategies."""
+    """How much was tried, over all layers and strategies; `tactics` include the `myelin_tactics`."""
     return {
         "layers": len(trace.tunings),
         "combinations": sum(len(one.combinations) for one in trace.tunings),
         "tactics": sum(one.tactic_count for one in trace.tunings),
+        "myelin_tactics": sum(one.myelin_count for one in trace.tunings),
         "skipped": sum(len(one.skipped) for one in trace.tunings),
         "reformat_costs": len(trace.reformat_costs),
         "reformat_tactics": sum(one.combination.tactic_count for one in trace.reformat_costs),
@@ -140,6 +147,7 @@ def _tuning(one: LayerTuning, *, in_full: bool = False) -> dict[str, Any]:
         "ended_s": one.ended_s,
         "seconds": one.seconds,
         "tactics": one.tactic_count,
+        "myelin_tactics": one.myelin_count,
         "skipped": len(one.skipped),
         "is_cached": one.is_cached,
         "metadata": one.metadata or None,
@@ -173,16 +181,28 @@ def _runner(one: RunnerTrial) -> dict[str, Any]:
         "outcome": one.outcome.value,
         "seconds": one.seconds,
         "tactics": [{"tactic": each.hex, "name": each.name, "time_ms": each.time_ms} for each in one.tactics],
-        "skipped": plain(one.skipped),
+        "skipped": [_skipped(each) for each in one.skipped],
         "myelin": [
             {
                 "line": table.line,
                 "operator": table.operator,
                 "onnx_nodes": list(table.onnx_nodes),
-                "tactics": plain(table.tactics),
+                "tactics": [plain(row) | {"hash": row.hex} for row in table.tactics],
             }
             for table in one.myelin
         ],
+    }
+
+
+def _skipped(one: SkippedTactic) -> dict[str, Any]:
+    """Its number as that of every other tactic: text, for 64 bits are more than a number of JSON is sure to hold."""
+    return {
+        "line": one.line,
+        "tactic": hex_id(one.id) if one.id is not None else None,
+        "reason": one.reason.value,
+        "requested_bytes": one.requested_bytes,
+        "available_bytes": one.available_bytes,
+        "message": one.message,
     }
 
 

@@ -13,7 +13,8 @@ from trex_tui.analysis.build_trace import (
     phase_shares,
 )
 from trex_tui.artifacts.buildlog.model import BuildTrace, FusionKind
-from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, RunnerTrial
+from trex_tui.artifacts.buildlog.tactics import hex_id
+from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, RunnerTrial, SkippedTactic
 from trex_tui.errors import ArtifactError, TrexError
 from trex_tui.reports.build_document import tuning_totals
 from trex_tui.reports.build_resources import (
@@ -23,9 +24,9 @@ from trex_tui.reports.build_resources import (
     reformats_words,
     streams_words,
 )
+from trex_tui.reports.build_run import NAME_WIDTH, run_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable, shorten_middle
 
-_MOST_NAME = 60
 _MESSAGES = {"W": "warning", "E": "error", "F": "fatal error"}
 
 
@@ -64,18 +65,19 @@ def tunings_named(trace: BuildTrace, name: str) -> list[LayerTuning]:
 
 
 def build_log_text(trace: BuildTrace, choices: Sequence[LayerChoice], top: int) -> Iterator[str]:
-    """Lines for a person: what the build was, where its time went, what it chose, what it warned of."""
+    """Lines for a person: what the build was, where its time went, what it chose, what a run measured, what was warned of."""
     yield from _facts(trace)
     yield from _phases(trace)
     yield from _passes(trace)
     yield from _slowest(trace, top)
     yield from _layers(choices, top)
+    yield from run_text(trace, top)
     yield from _memory(trace)
     yield from _messages(trace)
 
 
 def _name(text: str) -> str:
-    return shorten_middle(printable(text), _MOST_NAME)
+    return shorten_middle(printable(text), NAME_WIDTH)
 
 
 def _seconds(value: float | None) -> str:
@@ -146,12 +148,26 @@ def _slowest(trace: BuildTrace, top: int) -> Iterator[str]:
     totals = tuning_totals(trace)
     yield ""
     yield (
-        f"Tuned        {plural(totals['layers'], 'layer')}, {format_count(totals['tactics'])} tactics timed, "
-        f"{totals['skipped']} skipped; reformats: {format_count(totals['reformat_tactics'])} tactics"
+        f"Tuned        {plural(totals['layers'], 'layer')}, {format_count(totals['tactics'])} tactics timed"
+        f"{myelin_words(totals['myelin_tactics'])}, {totals['skipped']} skipped; "
+        f"reformats: {format_count(totals['reformat_tactics'])} tactics"
     )
-    yield f"{'Longest to tune':<{_MOST_NAME}} {'seconds':>9} {'tactics':>8} {'formats':>8}"
+    several = len({one.strategy for one in trace.tunings}) > 1
+    strategy = f" {'strategy':>8}" if several else ""
+    myelin = f" {'Myelin':>8}" if totals["myelin_tactics"] else ""
+    yield f"{'Longest to tune':<{NAME_WIDTH}}{strategy} {'seconds':>9} {'tactics':>8}{myelin} {'formats':>8}"
     for one in tunings[:top]:
-        yield f"{_name(one.name):<{_MOST_NAME}} {_seconds(one.seconds):>9} {one.tactic_count:>8} {len(one.combinations):>8}"
+        if several:
+            strategy = f" {MISSING if one.strategy is None else one.strategy:>8}"
+        if myelin:
+            myelin = f" {one.myelin_count:>8}"
+        counts = f"{_seconds(one.seconds):>9} {one.tactic_count:>8}{myelin} {len(one.combinations):>8}"
+        yield f"{_name(one.name):<{NAME_WIDTH}}{strategy} {counts}"
+
+
+def myelin_words(count: int) -> str:
+    """How many of the tactics just told are kernels that Myelin timed for operators inside a layer; empty for none."""
+    return f", {format_count(count)} of them Myelin's" if count else ""
 
 
 def _layers(choices: Sequence[LayerChoice], top: int) -> Iterator[str]:
@@ -166,16 +182,14 @@ def _layers(choices: Sequence[LayerChoice], top: int) -> Iterator[str]:
     if ties:
         yield f"Near ties    {plural(len(ties), 'layer')} where another tactic is within {NEAR_TIE_PCT:g} %"
         for one in ties[:top]:
-            yield f"  {_name(one.name):<{_MOST_NAME}} {one.margin_pct:+.2f} %"
+            yield f"  {_name(one.name):<{NAME_WIDTH}} {one.margin_pct:+.2f} %"
         if len(ties) > top:
             yield f"  … and {len(ties) - top} more"
 
 
 def _memory(trace: BuildTrace) -> Iterator[str]:
     totals = next((one for one in trace.memory_totals if one.strategy == trace.winner), None)
-    if totals is None and trace.peak_gpu_mib is None:
-        return
-    yield ""
+    sizes = {"execution context": trace.context_bytes, "engine": trace.engine_bytes}
     if totals is not None:
         sizes = {
             "activation": totals.activation_bytes,
@@ -183,8 +197,11 @@ def _memory(trace: BuildTrace) -> Iterator[str]:
             "device persistent": totals.device_persistent_bytes,
             "host persistent": totals.host_persistent_bytes,
             "scratch": totals.scratch_bytes,
-        }
-        known = [f"{name} {format_bytes(size)}" for name, size in sizes.items() if size is not None]
+        } | sizes
+    known = [f"{name} {format_bytes(size)}" for name, size in sizes.items() if size is not None]
+    if known or trace.peak_gpu_mib is not None:
+        yield ""
+    if known:
         yield f"Memory       {', '.join(known)}"
     if trace.peak_gpu_mib is not None:
         yield f"Peak         GPU {trace.peak_gpu_mib} MiB, CPU {trace.peak_cpu_mib} MiB in TensorRT's allocators"
@@ -207,7 +224,8 @@ def layer_text(
     for tuning in tunings:
         strategy = f", strategy {tuning.strategy}" if len(trace.strategies) > 1 else ""
         seconds = "" if tuning.seconds is None else f", {tuning.seconds:.3f} s"
-        yield f"{printable(tuning.name)}{strategy}: {plural(tuning.tactic_count, 'tactic')}{seconds} (line {tuning.line})"
+        tactics = plural(tuning.tactic_count, "tactic") + myelin_words(tuning.myelin_count)
+        yield f"{printable(tuning.name)}{strategy}: {tactics}{seconds} (line {tuning.line})"
         if choice := made.get(id(tuning)):
             yield from _choice_text(choice)
         for one in trace.reformats:
@@ -248,11 +266,17 @@ def _trial_text(trial: RunnerTrial, combination: FormatCombination, top: int) ->
     if len(timed) > top:
         yield f"      … and {len(timed) - top} more"
     for skipped in trial.skipped:
-        yield (
-            f"      skipped ({skipped.reason.value}): needs {format_bytes(skipped.requested_bytes)}, "
-            f"there are {format_bytes(skipped.available_bytes)}"
-        )
+        yield f"      {_skipped_text(skipped)}"
     for table in trial.myelin:
         yield f"      {printable(table.operator)}: {plural(len(table.tactics), 'tactic')}"
         for row in table.tactics[:top]:
             yield f"        {format_ms(row.time_ms, 6)} ms  {printable(row.kernel)}"
+
+
+def _skipped_text(one: SkippedTactic) -> str:
+    number = f" {hex_id(one.id)}" if one.id is not None else ""
+    needs = "the log does not tell what it needs"
+    if one.requested_bytes is not None:
+        needs = f"needs {format_bytes(one.requested_bytes)}"
+    there = "" if one.available_bytes is None else f", there are {format_bytes(one.available_bytes)}"
+    return f"skipped{number} ({one.reason.value}): {needs}{there}"

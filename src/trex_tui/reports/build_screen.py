@@ -190,7 +190,9 @@ def memory_lines(trace: BuildTrace) -> Iterator[Line]:
     if known:
         yield Line("Engine and execution context", "section")
         yield from known
-    ordered = sorted(trace.layer_memory, key=lambda one: -(one.scratch_bytes + one.device_persistent_bytes))
+    ordered = sorted(
+        trace.layer_memory, key=lambda one: -((one.scratch_bytes or 0) + one.device_persistent_bytes)
+    )
     large = [one for one in ordered if one.strategy in (trace.winner, None)]
     if large:
         yield Line("Layers that hold most: scratch, device persistent, host persistent", "section")

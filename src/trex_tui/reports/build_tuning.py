@@ -10,6 +10,7 @@ from trex_tui.analysis.build_trace import NEAR_TIE_PCT, Contender, LayerChoice
 from trex_tui.artifacts.buildlog.tactics import hex_id
 from trex_tui.artifacts.buildlog.tuning import FormatCombination, LayerTuning, SkippedTactic, SkipReason
 from trex_tui.engine.engine import Engine
+from trex_tui.reports.build_log import myelin_words
 from trex_tui.reports.build_resources import reformat_words
 from trex_tui.reports.layer_text import Line
 from trex_tui.text import format_bytes, format_ms, plural
@@ -39,7 +40,7 @@ def tuned_lines(engine: Engine, facts: BuildFacts, tuned: TunedLayer) -> Iterato
     """How a layer was tuned: how much was tried, what was chosen, and what came next."""
     tuning = tuned.tuning
     yield Line(tuning.name, "heading")
-    yield Line(_tried_words(tuning, tuned.tactics, tuned.skipped))
+    yield Line(_tried_words(tuning))
     if tuned.choice is not None:
         yield from _choice_lines(tuned.choice)
     elif tuned.chosen_ms is not None:
@@ -51,9 +52,12 @@ def tuned_lines(engine: Engine, facts: BuildFacts, tuned: TunedLayer) -> Iterato
     yield line_of(tuning.line)
 
 
-def _tried_words(tuning: LayerTuning, tactics: int, skipped: int) -> str:
-    words = f"{plural(tactics, 'tactic')} timed in {plural(len(tuning.combinations), 'format combination')}"
-    words += f", {skipped} skipped" if skipped else ""
+def _tried_words(tuning: LayerTuning) -> str:
+    words = f"{plural(tuning.tactic_count, 'tactic')} timed{myelin_words(tuning.myelin_count)}"
+    words += (
+        f"{',' if tuning.myelin_count else ''} in {plural(len(tuning.combinations), 'format combination')}"
+    )
+    words += f", {len(tuning.skipped)} skipped" if tuning.skipped else ""
     if tuning.is_cached:
         return words + f"; every result came {CACHED}"
     if tuning.seconds is not None:
@@ -196,7 +200,7 @@ def layer_build_lines(facts: BuildFacts | None, index: int) -> list[Line]:
     choice, tuned = facts.choices[index], facts.by_layer.get(index)
     lines: list[Line] = []
     if tuned is not None:
-        lines.append(Line(_tried_words(tuned.tuning, tuned.tactics, tuned.skipped)))
+        lines.append(Line(_tried_words(tuned.tuning)))
         if tuned.tuning.name != choice.name:
             lines.append(Line(tuned.tuning.name, label="tuned as part of"))
         lines += _choice_lines(choice)

@@ -201,14 +201,14 @@ class MemoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class LayerMemory:
-    """`Layer: X Host Persistent: … Device Persistent: … Scratch Memory: …`; layers without any are not printed since 8.6."""
+    """`Layer: X Host Persistent: … Device Persistent: … Scratch Memory: …`, up to 8.0 without scratch, which is None then."""
 
     line: int
     strategy: int | None
     name: str
     host_persistent_bytes: int
     device_persistent_bytes: int
-    scratch_bytes: int
+    scratch_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)

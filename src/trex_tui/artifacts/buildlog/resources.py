@@ -30,6 +30,11 @@ _LAYER = re.compile(
     r"Layer: (?P<name>.+) Host Persistent: (?P<host>\d{1,18})(?: bytes)? Device Persistent: (?P<device>\d{1,18})(?: bytes)? "
     r"Scratch Memory: (?P<scratch>\d{1,18})(?: bytes)?\s*$"
 )
+_OLD_LAYER = re.compile(
+    r"Layer: (?P<name>.+?)(?: Weights: \d{1,18})? HostPersistent: (?P<host>\d{1,18}) "
+    r"DevicePersistent: (?P<device>\d{1,18})\s*$"
+)
+"""Up to 8.0, which does not tell the scratch memory; 7.x has the weights too."""
 _SILENT = re.compile(r"Skipped printing memory information for (?P<layers>\d{1,9}) layers")
 _TOTAL = re.compile(
     r"(?:Total|Max) (?P<what>Host Persistent|Device Persistent|Scratch|Activation|Weights) Memory: (?P<bytes>\d{1,18})"
@@ -106,10 +111,12 @@ class Resources:
             self.peak = (int(match["cpu"]), int(match["gpu"]))
 
     def layer(self, line: int, message: str) -> None:
-        """`Layer: X Host Persistent: …`."""
-        if match := _LAYER.match(message):
-            sizes = (int(match["host"]), int(match["device"]), int(match["scratch"]))
-            self.layers.append(LayerMemory(line, self.strategy, match["name"], *sizes))
+        """`Layer: X Host Persistent: …`, up to 8.0 `Layer: X HostPersistent: …`."""
+        if match := _LAYER.match(message) or _OLD_LAYER.match(message):
+            sizes = match.groupdict()
+            scratch = int(sizes["scratch"]) if "scratch" in sizes else None
+            held = (int(sizes["host"]), int(sizes["device"]), scratch)
+            self.layers.append(LayerMemory(line, self.strategy, match["name"], *held))
 
     def total(self, message: str) -> None:
         """`Total … Memory: N`, `Max Scratch Memory: N bytes`, `Skipped printing memory information for N layers`."""

@@ -61,6 +61,11 @@ class MyelinTactic:
     hash: int
     parameters: str
 
+    @property
+    def hex(self) -> str:
+        """The hash as the table prints it: `0x3e1a352cfdccf`."""
+        return f"0x{self.hash:x}"
+
 
 def hex_id(number: int) -> str:
     """A tactic number as TensorRT 8.2 and later print it, 16 digits."""

@@ -31,9 +31,10 @@ _SKIPPED = re.compile(
 )
 _DEVICE_MEMORY = re.compile(r"Tactic Device request: (?P<wanted>\d{1,9})MB Available: (?P<there>\d{1,9})MB")
 _INSUFFICIENT = re.compile(
-    r"Skipping tactic \w+ due to (?P<why>insufficient memory )?(?:on )?requested size of (?P<wanted>\d{1,18})"
+    r"Skipping tactic \w+ due to (?P<why>insuff?icient memory )?(?:on )?requested size of (?P<size>\d{1,18})"
     r"(?: detected for tactic (?P<id>-?\w+))?"
 )
+_BEYOND_BUDGET = re.compile(r"Exceeded mem budget of (?P<there>\d{1,18})\. Need (?P<wanted>\d{1,18})")
 _PRUNED = re.compile(r"(?P<available>\d{1,9}) available tactics, .*?(?P<pruned>\d{1,9}) pruned")
 _OPERATOR = re.compile(r"Autotuning op (?P<name>.*?): (?P<nodes>\[ONNX Layer: .*)?$")
 _NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
@@ -187,6 +188,8 @@ class Tuner:
         elif "tactic_id, cost" in message:
             self._end_table()
             runner.table = (line, len(self.tactics.columns.costs))
+        elif match := _BEYOND_BUDGET.search(message):
+            runner.beyond_budget(int(match["wanted"]), int(match["there"]))
 
     def fastest(self, message: str) -> None:
         """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
@@ -244,15 +247,7 @@ class Tuner:
             wanted, there = int(match["wanted"]) << 20, int(match["there"]) << 20
             runner.skipped.append(SkippedTactic(line, None, SkipReason.DEVICE_MEMORY, wanted, there, message))
         elif match := _INSUFFICIENT.search(message):
-            number = parse_id(match["id"]) if match["id"] else None
-            last = runner.skipped[-1] if runner.skipped else None
-            if last and last.reason is SkipReason.DEVICE_MEMORY and last.id is None:
-                runner.skipped[-1] = last._replace(id=number)
-            else:
-                reason = SkipReason.WORKSPACE if match["why"] else SkipReason.OTHER
-                runner.skipped.append(
-                    SkippedTactic(line, number, reason, int(match["wanted"]), None, message)
-                )
+            runner.lacked(line, parse_id(match["id"] or ""), match["why"] or "", int(match["size"]), message)
 
     def _skip(self, line: int, message: str) -> None:
         match = _SKIPPED.match(message)

@@ -9,6 +9,7 @@ from trex_tui.artifacts.buildlog.tuning import (
     Outcome,
     RunnerTrial,
     SkippedTactic,
+    SkipReason,
 )
 
 
@@ -17,6 +18,7 @@ class RunnerState:
 
     __slots__ = (
         "available",
+        "budget",
         "fastest_id",
         "fastest_ms",
         "id",
@@ -47,6 +49,35 @@ class RunnerState:
         self.myelin: list[MyelinTable] = []
         self.table: tuple[int, int] | None = None
         self.operator: tuple[str, tuple[str, ...]] = ("", ())
+        self.budget: tuple[int, int] | None = None
+
+    def beyond_budget(self, wanted: int, there: int) -> None:
+        """`Exceeded mem budget of B. Need N`: Myelin says it before it gives a tactic up; of several, what needs most."""
+        if self.budget is None or wanted > self.budget[0]:
+            self.budget = (wanted, there)
+
+    def lacked(self, line: int, number: int | None, why: str, size: int, message: str) -> None:
+        """`Skipping tactic I due to insufficient memory on requested size of S detected for tactic T`.
+
+        What S is depends on who says it. For Myelin it repeats the budget, which is the workspace and the layer's weights;
+        what is needed stands in the line before (`beyond_budget`), or nowhere. Up to 8.x, which writes `insuficient`, it
+        is in MiB, of device memory, and mostly a second word on `Tactic Device request`.
+        """
+        budget, self.budget = self.budget, None
+        last = self.skipped[-1] if self.skipped else None
+        if last and last.reason is SkipReason.DEVICE_MEMORY and last.id is None:
+            self.skipped[-1] = last._replace(id=number)
+            return
+        reason = SkipReason.WORKSPACE if why else SkipReason.OTHER
+        wanted: int | None = size
+        there: int | None = None
+        if budget is not None and budget[1] == size:
+            wanted, there = budget
+        elif why.startswith("insuficient"):
+            reason, wanted = SkipReason.DEVICE_MEMORY, size << 20
+        elif self.name == "Myelin":
+            wanted, there = None, size
+        self.skipped.append(SkippedTactic(line, number, reason, wanted, there, message))
 
     def finished(self, tactics: Tactics) -> RunnerTrial:
         """The trial, with the tactics that were timed under it."""

@@ -26,7 +26,8 @@ class SkippedTactic(NamedTuple):
     Attributes:
         line: Line of the log, from 1; likewise everywhere below.
         id: Its number; None where the message does not say.
-        requested_bytes, available_bytes: Memory it needs, and what there was; None where not said.
+        requested_bytes, available_bytes: Memory it needs, and what there was; None where not said. For Myelin what there was
+            is its budget: the workspace and the layer's own weights.
         message: The line's text.
     """
 
@@ -94,6 +95,19 @@ class RunnerTrial(NamedTuple):
     myelin: tuple[MyelinTable, ...] = ()
 
     @property
+    def myelin_count(self) -> int:
+        """Rows of Myelin's tables: kernels that Myelin timed for the operators inside, on its own."""
+        return sum(len(table.tactics) for table in self.myelin)
+
+    @property
+    def tactic_count(self) -> int:
+        """Number of tactics timed: those that have a line of their own, and the rows of Myelin's tables.
+
+        This is what screens, commands, lint and reports all call `tactics`; the sums below add it up.
+        """
+        return len(self.tactics) + self.myelin_count
+
+    @property
     def fastest(self) -> Tactic | None:
         """The timed tactic that took least; None if none has a time."""
         timed = [tactic for tactic in self.tactics if tactic.time_ms is not None]
@@ -158,8 +172,13 @@ class FormatCombination(NamedTuple):
 
     @property
     def tactic_count(self) -> int:
-        """Number of tactics timed, over all runners."""
-        return sum(len(one.tactics) for one in self.runners)
+        """Number of tactics timed, over all runners; see `RunnerTrial.tactic_count`."""
+        return sum(one.tactic_count for one in self.runners)
+
+    @property
+    def myelin_count(self) -> int:
+        """How many of them are rows of Myelin's tables."""
+        return sum(one.myelin_count for one in self.runners)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +211,13 @@ class LayerTuning:
 
     @property
     def tactic_count(self) -> int:
-        """Number of tactics timed in this build."""
+        """Number of tactics timed in this build; see `RunnerTrial.tactic_count`."""
         return sum(one.tactic_count for one in self.combinations)
+
+    @property
+    def myelin_count(self) -> int:
+        """How many of them are rows of Myelin's tables."""
+        return sum(one.myelin_count for one in self.combinations)
 
     @property
     def skipped(self) -> tuple[SkippedTactic, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,6 +14,8 @@ from trex_tui.lint.context import REDUCED, Context
 from trex_tui.lint.documents import issue
 from trex_tui.lint.logs import ALONE, verbose_log
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.options import build_run, version_numbers, version_of
+from trex_tui.lint.rules.build import MOST_MIB
 from trex_tui.lint.telling import called, time_of, time_text
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
@@ -30,6 +33,8 @@ _MIB = 1 << 20
 MOST_OF_DEVICE = 0.75
 """A request above this share of the device's memory is one that no workspace grants beside weights and activations."""
 TOLD_LAYERS = 5
+FIRST_MEMORY_POOLS = (8, 4)
+"""The TensorRT whose trtexec takes --memPoolSize first; before, there is --workspace alone, and 16 MiB without it."""
 SMALL_SHARE_PCT = 0.5
 LONG_SHARE_PCT = 20.0
 LONG_SECONDS = 10.0
@@ -49,10 +54,17 @@ def _skipped_tactics(context: Context) -> Iterator[Finding | NotChecked]:
     from trex_tui.artifacts.buildlog.tuning import SkipReason
 
     skips = list(_skips(trace))
-    for_workspace = [one for one in skips if one[1].reason is SkipReason.WORKSPACE]
-    for_device = [one for one in skips if one[1].reason is not SkipReason.WORKSPACE]
+    limit = _workspace_bytes(context, [one for one in skips if one[1].reason is SkipReason.WORKSPACE])
+
+    def is_beyond(one: SkippedTactic) -> bool:
+        """What fits the workspace was left out for another reason than the log says: the device was full."""
+        fits = limit is not None and one.requested_bytes is not None and one.requested_bytes <= limit
+        return one.reason is SkipReason.WORKSPACE and not fits
+
+    for_workspace = [one for one in skips if is_beyond(one[1])]
+    for_device = [one for one in skips if not is_beyond(one[1])]
     if for_workspace:
-        yield _beyond_workspace(context, trace, for_workspace)
+        yield _beyond_workspace(context, trace, for_workspace, limit)
     if for_device:
         yield _beyond_device(context, for_device)
 
@@ -68,44 +80,65 @@ def _skips(trace: BuildTrace) -> Iterator[tuple[str, SkippedTactic]]:
                 yield f"reformat of {cost.tensor}", one
 
 
-def _beyond_workspace(context: Context, trace: BuildTrace, skips: _Skips) -> Finding:
-    largest = max(one.requested_bytes or 0 for _, one in skips)
-    limit = max((one.available_bytes for _, one in skips if one.available_bytes is not None), default=None)
+def _beyond_workspace(context: Context, trace: BuildTrace, skips: _Skips, limit: int | None) -> Finding:
     device = _device_bytes(trace)
-    smallest = min(one.requested_bytes or 0 for _, one in skips)
-    is_hopeless = device is not None and smallest > MOST_OF_DEVICE * device
+    needs = [one.requested_bytes for _, one in skips if one.requested_bytes is not None]
+    is_hopeless = (
+        device is not None and len(needs) == len(skips) and min(needs, default=0) > MOST_OF_DEVICE * device
+    )
     there = f"; the workspace has {format_bytes(limit)}" if limit is not None else ""
     hopeless = f", which is most of the device's {format_bytes(device)}" if is_hopeless else ""
-    mib = math.ceil(largest / _MIB)
     return Finding(
         "BUILD001",
-        f"{_count(skips)} {_was(skips)} not tried for want of workspace: {_they_need(skips)} {format_bytes(largest)} of "
-        f"scratch memory{hopeless}{there}.",
+        f"{_count(skips)} {_was(skips)} not tried for want of workspace: {_needs_words(skips)} of scratch memory{hopeless}"
+        f"{there}.",
         _places(context, skips),
         severity=Severity.INFO if is_hopeless else None,
         confidence=Confidence.MEDIUM,
         evidence=(
             Evidence("skipped_tactics", len(skips)),
-            Evidence("largest_request_bytes", largest),
+            Evidence("largest_request_bytes", max(needs, default=None)),
             Evidence("workspace_bytes", limit),
             Evidence("device_memory_bytes", device),
             Evidence("requests_by_layer", _by_layer(skips)),
         ),
         remedy="Nothing, unless this layer is slow: no workspace of this device grants it."
         if is_hopeless
-        else f"Build with --memPoolSize=workspace:{mib} (MiB) or more, or without a limit, and see whether these "
-        "layers get faster.",
+        else _larger_workspace(context, trace, max(needs, default=None)),
     )
 
 
+def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
+    """The limit of the build: as its options state it, or the least that a tactic was told to have.
+
+    What Myelin was told to have contains the weights of its layer; nobody has less than the workspace.
+    """
+    told = [one.available_bytes for _, one in skips if one.available_bytes is not None]
+    stated = build_run(context.engine).workspace_mib
+    if stated is not None and 0 <= stated <= MOST_MIB:
+        told.append(round(stated * _MIB))
+    return min(told, default=None)
+
+
+def _larger_workspace(context: Context, trace: BuildTrace, largest: int | None) -> str:
+    """A size that suffices, in the words of the trtexec that built; whole MiB, upwards, for that is what all of them take."""
+    version = version_numbers(trace.tensorrt_version) or version_of(context.engine)
+    is_old = version is not None and version < FIRST_MEMORY_POOLS
+    if largest is None:
+        return "Build without a limit on the workspace, and see whether these layers get faster."
+    size = math.ceil(largest / _MIB)
+    option = f"--workspace={size}" if is_old else f"--memPoolSize=workspace:{size}"
+    without = "" if is_old else ", or without a limit"
+    return f"Build with {option} (MiB) or more{without}, and see whether these layers get faster."
+
+
 def _beyond_device(context: Context, skips: _Skips) -> Finding:
-    largest = max(one.requested_bytes or 0 for _, one in skips)
+    largest = max((one.requested_bytes for _, one in skips if one.requested_bytes is not None), default=None)
     there = max((one.available_bytes for _, one in skips if one.available_bytes is not None), default=None)
     free = f" with {format_bytes(there)} free" if there is not None else ""
     return Finding(
         "BUILD001",
-        f"{_count(skips)} {_was(skips)} not tried because the device ran out of memory{free}: {_they_need(skips)} "
-        f"{format_bytes(largest)}.",
+        f"{_count(skips)} {_was(skips)} not tried because the device ran out of memory{free}: {_needs_words(skips)}.",
         _places(context, skips),
         confidence=Confidence.MEDIUM,
         evidence=(
@@ -128,8 +161,13 @@ def _was(skips: _Skips) -> str:
     return "was" if len(skips) == 1 else "were"
 
 
-def _they_need(skips: _Skips) -> str:
-    return "it needs" if len(skips) == 1 else "they need up to"
+def _needs_words(skips: _Skips) -> str:
+    needs = [one.requested_bytes for _, one in skips if one.requested_bytes is not None]
+    if not needs:
+        return f"the log does not tell how much {'it needs' if len(skips) == 1 else 'they need'}"
+    words = "it needs" if len(skips) == 1 else "they need up to"
+    unknown = f" ({len(skips) - len(needs)} do not tell)" if len(needs) < len(skips) else ""
+    return f"{words} {format_bytes(max(needs))}{unknown}"
 
 
 def _by_layer(skips: _Skips) -> str:
@@ -138,7 +176,9 @@ def _by_layer(skips: _Skips) -> str:
     for name, one in skips:
         largest[name] = max(largest.get(name, 0), one.requested_bytes or 0)
     ordered = sorted(largest.items(), key=lambda one: (-one[1], one[0]))
-    told = [f"{shorten_middle(printable(name), 60)}: {size}" for name, size in ordered[:TOLD_LAYERS]]
+    told = [
+        f"{shorten_middle(printable(name), 60)}: {size or 'not told'}" for name, size in ordered[:TOLD_LAYERS]
+    ]
     more = [f"and {len(ordered) - TOLD_LAYERS} more"] if len(ordered) > TOLD_LAYERS else []
     return "; ".join([*told, *more])
 
@@ -215,7 +255,9 @@ def _slow_tuning(context: Context) -> Iterator[Finding | NotChecked]:
         return
     share = context.threshold("BUILD007.share_pct", LONG_SHARE_PCT)
     least = context.threshold("BUILD007.seconds", LONG_SECONDS)
-    tactics = _tactic_counts(trace)
+    tactics: Counter[str] = Counter()
+    for tuning in trace.tunings:
+        tactics[tuning.name] += tuning.tactic_count
     for name, time in sorted(seconds.items(), key=lambda one: (-one[1], one[0])):
         if time >= least and 100.0 * time >= share * whole:
             count = tactics[name]
@@ -241,15 +283,6 @@ def _seconds(tuning: LayerTuning) -> float | None:
     if tuning.began_s is None or tuning.ended_s is None:
         return None
     return tuning.ended_s - tuning.began_s
-
-
-def _tactic_counts(trace: BuildTrace) -> dict[str, int]:
-    """Tactics timed for each layer, rows of Myelin's tables included."""
-    counts: dict[str, int] = {}
-    for tuning in trace.tunings:
-        rows = sum(len(table.tactics) for trial in tuning.trials() for table in trial.myelin)
-        counts[tuning.name] = counts.get(tuning.name, 0) + tuning.tactic_count + rows
-    return counts
 
 
 # PREC005
@@ -316,7 +349,8 @@ RULES: tuple[Rule, ...] = (
         looks_for="Lines of the verbose build log about tactics whose scratch memory exceeds the workspace, or the memory "
         "that the device has left; as info where every one wants more than three quarters of the device's memory.",
         why="The skipped ones are often the fastest. What they would have won is not known: nobody timed them.",
-        remedy="Give the builder more: --memPoolSize=workspace:N (MiB), on a GPU that runs nothing else.",
+        remedy="Give the builder more: --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N), on a GPU that "
+        "runs nothing else.",
         references=(
             "Frequently Asked Questions, workspace size: "
             "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/troubleshooting-faq.html",

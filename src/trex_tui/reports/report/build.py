@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trex_tui.analysis.build_layers import BuildFacts, build_facts, kind_of_build_log
 from trex_tui.analysis.build_trace import NEAR_TIE_PCT, by_tuning_time, near_ties, phase_shares
@@ -93,15 +94,25 @@ def _tables(facts: BuildFacts, subject: Subject) -> Iterator[Table]:
 
 
 def _slowest(trace: BuildTrace, top: int | None) -> Table:
-    columns = (
+    """The strategy is told where several were tried, and Myelin's kernels where it timed any."""
+    columns = [
         word_column("name", "Layer"),
         number_column("seconds", "s", has_bar=True),
-        number_column("tactics", "Tactics"),
+        number_column("tactics", "Tactics", help="Timed; kernels of Myelin's are among them."),
         number_column("formats", "Formats", help="Combinations of formats that were tried."),
         number_column("skipped", "Skipped"),
-    )
-    rows = [
-        (one.name, one.seconds, one.tactic_count, len(one.combinations), len(one.skipped))
-        for one in by_tuning_time(trace)
     ]
+    tunings = by_tuning_time(trace)
+    rows: list[list[Any]] = [
+        [one.name, one.seconds, one.tactic_count, len(one.combinations), len(one.skipped)] for one in tunings
+    ]
+    if any(one.myelin_count for one in tunings):
+        help_ = "Kernels that Myelin timed for operators inside the layer."
+        columns.insert(3, number_column("myelin_tactics", "Myelin", help=help_))
+        for row, one in zip(rows, tunings, strict=True):
+            row.insert(3, one.myelin_count)
+    if len({one.strategy for one in tunings}) > 1:
+        columns.insert(1, word_column("strategy", "Strategy"))
+        for row, one in zip(rows, tunings, strict=True):
+            row.insert(1, None if one.strategy is None else str(one.strategy))
     return table("slowest_tunings", columns, rows, top=top, what="tuning", title="Longest to tune")
