@@ -44,7 +44,7 @@ class MessageParser:
 
     Attributes:
         spans: What has been told in spans that are over.
-        builds: How many builds have begun.
+        builds: How many builds there are so far, of those that came further than to read a network.
         handlers: First six characters of a message -> who reads it; they and `tuner` are others in each span.
     """
 
@@ -87,9 +87,10 @@ class MessageParser:
 
     def _reach(self, stage: Stage) -> None:
         """A build has come this far."""
-        if not self._span.stage:
-            self.builds += 1
-        self._span.stage = max(self._span.stage, stage)
+        span = self._span
+        if not span.builds:
+            self.builds += stage >= Stage.UNDER_WAY
+        span.stage = max(span.stage, stage)
 
     def _begins(self, line: int, stage: Stage, *, behind: Stage) -> None:
         """A line of the library's that stands at the beginning of a build: of another one, if the last has come further than

@@ -31,8 +31,9 @@ class Stage(IntEnum):
     NOTHING = 0
     """Nothing is built, as far as it says."""
     BEGUN = 1
-    """A builder is there, or a network is read."""
+    """A builder is there, or a network is read; nothing need come of it."""
     UNDER_WAY = 2
+    """The network is optimized, or tactics are timed."""
     OVER = 3
     """There is an engine. Others of the same build may follow, which are timed too."""
 
@@ -55,6 +56,11 @@ class Span:
     dumps: Dumps = field(default_factory=Dumps)
     non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
     stage: Stage = Stage.NOTHING
+
+    @property
+    def builds(self) -> bool:
+        """Whether it tells of a build."""
+        return self.stage >= Stage.UNDER_WAY
 
     @property
     def version(self) -> str | None:
@@ -93,11 +99,11 @@ class Spans:
         span.tuner.end()
         span.optimizer.finish(line)
         shown = self.shown
-        if span.stage and shown is not None:
+        if span.builds and shown is not None:
             result = self.performance or self.profile
-            self.before_build = result.line if result is not None and not shown.stage else None
+            self.before_build = result.line if result is not None and not shown.builds else None
             self._forget()
-        if shown is None or span.stage or (not shown.stage and span.sections.is_told):
+        if shown is None or span.builds or (not shown.builds and span.sections.is_told):
             self.shown = span
         self._add_results(span)
 
