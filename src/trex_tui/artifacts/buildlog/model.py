@@ -290,11 +290,13 @@ class BuildTrace:
         lines: How many lines it has.
         runs: The programs run, by their banners. A log of several builds describes the last one, and of a build that very
             run; results are of the runs from there on. A log of no build describes the last run.
+        shown_run: The one that `options`, phases and passes are of; None if it has no banner.
+        timed_run: The one that `performance` is of, else the one that `profile` is of, else the last; None likewise.
         tensorrt_version: As stated in words, else as decoded from the banner; None if neither is there.
         stated_seconds: From the first to the last time stamp; None without stamps.
         options, onnx, phases, passes, strategies: See there.
-        run_options: The same sections of the run that `performance` is of, else of the one that `profile` is of, else of the
-            last: those of `options` if the build itself was timed, and in a log of one run.
+        run_options: The same sections of `timed_run`: those of `options` if the build itself was timed, and in a log of one
+            run.
         tunings: What was tried for each layer, in the log's order, over all strategies.
         reformat_costs, reformats: What changes of layout cost, and those that were made.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
@@ -306,7 +308,7 @@ class BuildTrace:
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
         performance, trace, profile: Of the last measured run; None if there is none.
-        chosen_shapes: What trtexec says where it chose an input's shape because none was given.
+        chosen_shapes: What trtexec says in `timed_run` where it chose an input's shape because none was given.
         network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
         bindings: What trtexec created to feed the engine.
         diagnostics: What could not be read, and what is worth knowing.
@@ -316,6 +318,8 @@ class BuildTrace:
     is_whole: bool = True
     lines: int = 0
     runs: tuple[Run, ...] = ()
+    shown_run: Run | None = None
+    timed_run: Run | None = None
     tensorrt_version: str | None = None
     stated_seconds: float | None = None
     options: Options = field(default_factory=Options)

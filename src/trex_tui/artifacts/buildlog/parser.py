@@ -69,14 +69,13 @@ class MessageParser:
     def _begin_span(self, line: int) -> None:
         """Another run or build begins at this line."""
         self.spans.add(self._span, line)
-        run = self.runs.all[-1] if self.runs.is_open else None
-        self._enter(Span(self._make_tuner(), run.tensorrt_version if run else None))
+        self._enter(Span(self._make_tuner(), len(self.runs.all) - 1 if self.runs.is_open else None))
 
-    def finish(self, line: int) -> Span:
-        """The log is over: what it is told by."""
+    def finish(self, line: int) -> tuple[Span, Span]:
+        """The log is over: the spans of the build and of the run that it is told by, which may be the same."""
         self.dumps.close()
         self.spans.add(self._span, line)
-        return self.spans.shown or self._span
+        return self.spans.shown or self._span, self.spans.timed or self._span
 
     def at(self, seconds: float | None) -> None:
         """Time moves on; None where the log has no stamps."""

@@ -282,19 +282,22 @@ class Reader:
 
     def _finished(self) -> BuildTrace:
         parser, spans = self.parser, self.parser.spans
-        shown = parser.finish(self.number)
+        shown, timed = parser.finish(self.number)
         sections, tuner, optimizer, resources = shown.sections, shown.tuner, shown.optimizer, shown.resources
         runs = tuple(parser.runs.all)
-        decoded = [run.tensorrt_version for run in runs if run.tensorrt_version]
+        built_by, timed_by = (None if one.run is None else runs[one.run] for one in (shown, timed))
+        decoded = [run.tensorrt_version for run in (built_by, *reversed(runs)) if run is not None]
         trace = BuildTrace(
             path=self.path,
             is_whole=self.is_whole,
             lines=self.number,
             runs=runs,
-            tensorrt_version=shown.version or (decoded[-1] if decoded else None),
+            shown_run=built_by,
+            timed_run=timed_by,
+            tensorrt_version=sections.version or next(filter(None, decoded), None),
             stated_seconds=self._stated_seconds(),
             options=sections.options,
-            run_options=spans.run.options,
+            run_options=timed.sections.options,
             onnx=sections.onnx,
             phases=tuple(optimizer.phases),
             passes=tuple(optimizer.passes),
@@ -316,7 +319,7 @@ class Reader:
             performance=spans.performance,
             trace=spans.trace,
             profile=spans.profile,
-            chosen_shapes=spans.chosen_shapes,
+            chosen_shapes=tuple(timed.sections.chosen_shapes),
             network_inputs=tuple(sections.inputs),
             network_outputs=tuple(sections.outputs),
             bindings=spans.bindings,

@@ -43,12 +43,12 @@ class Span:
     """Who reads the messages of one run, with what they found.
 
     Attributes:
-        banner_version: TensorRT's version by the banner.
+        run: Which of the runs it is of, by their banners; None without one.
         non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
     """
 
     tuner: Tuner
-    banner_version: str | None = None
+    run: int | None = None
     sections: Sections = field(default_factory=Sections)
     optimizer: Optimizer = field(default_factory=Optimizer)
     resources: Resources = field(default_factory=Resources)
@@ -61,11 +61,6 @@ class Span:
     def builds(self) -> bool:
         """Whether it tells of a build."""
         return self.stage >= Stage.UNDER_WAY
-
-    @property
-    def version(self) -> str | None:
-        """TensorRT's version as stated in words, else as decoded from the banner."""
-        return self.sections.version or self.banner_version
 
 
 class Spans:
@@ -90,9 +85,9 @@ class Spans:
         self._context_bytes: int | None = None
         self._engine_bytes: int | None = None
         self._dumps: dict[DumpForm, LayerDump] = {}
-        self._timed: Sections | None = None
-        self._profiled: Sections | None = None
-        self._last: Sections | None = None
+        self._timed: Span | None = None
+        self._profiled: Span | None = None
+        self._last: Span | None = None
 
     def add(self, span: Span, line: int) -> None:
         """A span is over, at this line."""
@@ -103,18 +98,22 @@ class Spans:
             result = self.performance or self.profile
             self.before_build = result.line if result is not None and not shown.builds else None
             self._forget()
-        if shown is None or span.builds or (not shown.builds and span.sections.is_told):
+        if (
+            shown is None
+            or span.builds
+            or (not shown.builds and span.sections.is_told >= shown.sections.is_told)
+        ):
             self.shown = span
         self._add_results(span)
 
     def _add_results(self, span: Span) -> None:
         results, resources = span.results, span.resources
         if results.performance is not None:
-            self.performance, self._timed = results.performance, span.sections
+            self.performance, self._timed = results.performance, span
         if results.profile is not None:
-            self.profile, self._profiled = results.profile, span.sections
+            self.profile, self._profiled = results.profile, span
         if span.sections.is_told:
-            self._last = span.sections
+            self._last = span
         self.trace = results.trace or self.trace
         self.bindings = tuple(results.bindings) or self.bindings
         if resources.context_bytes is not None:
@@ -129,19 +128,9 @@ class Spans:
         return tuple(self._dumps[form] for form in DumpForm if form in self._dumps)
 
     @property
-    def run(self) -> Sections:
-        """Of the run that was timed, else of the one whose layers were; without any, of the last."""
-        told = self._timed or self._profiled or self._last
-        if told is not None:
-            return told
-        return self.shown.sections if self.shown is not None else Sections()
-
-    @property
-    def chosen_shapes(self) -> tuple[str, ...]:
-        """Of the run that is shown, and of the one that was timed."""
-        shown = self.shown.sections if self.shown is not None else self.run
-        more = self.run.chosen_shapes if self.run is not shown else []
-        return (*shown.chosen_shapes, *more)
+    def timed(self) -> Span | None:
+        """Of the run that was timed, else of the one whose layers were; without any, of the last. None before the first."""
+        return self._timed or self._profiled or self._last or self.shown
 
     @property
     def context_bytes(self) -> int | None:
