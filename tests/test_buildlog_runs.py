@@ -199,6 +199,11 @@ def test_runs_whose_banners_are_lost(tmp_path: Path) -> None:
     assert build_seconds(trace.phases) == 2.0
     loaded = read(tmp_path / "a.log", lines("[I] === Build Options ===", "[I] Load engine: a.plan"))
     assert loaded.only_loads
+    failed = run("--onnx=x", 1, "[E] no such file", end="FAILED")
+    assert not read(tmp_path / "a.log", failed).only_loads
+    assert read(tmp_path / "a.log", failed + of_kind("load", 2)).only_loads
+    ended = read(tmp_path / "a.log", of_kind("load", 1).partition("\n")[2])
+    assert (ended.only_loads, ended.shown_run) == (True, ended.runs[0])
 
 
 def test_a_run_that_starts_others(tmp_path: Path) -> None:

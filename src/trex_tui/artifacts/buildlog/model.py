@@ -370,10 +370,10 @@ class BuildTrace:
 
     @property
     def only_loads(self) -> bool:
-        """Whether every run in it loads an engine, so that it says nothing about a build."""
-        if not self.runs:
+        """Whether the run it tells of loads an engine, so that it says nothing about a build."""
+        if self.shown_run is None:
             return bool(self.options.build.get("Load engine"))
-        return all(run.loads_engine for run in self.runs)
+        return self.shown_run.loads_engine
 
     @property
     def is_verbose(self) -> bool:

@@ -108,8 +108,11 @@ class MessageParser:
         self.dumps.close()
         self.sections.close()
         self._block = ""
+        known = len(self.runs.all)
         if self.runs.banner(line, text):
             self._begin_span(line)
+        elif len(self.runs.all) > known and self._span.run is None:
+            self._span.run = known  # its first banner is lost
 
     def bare(self, line: int, text: str) -> None:
         """A line without a prefix: of a list of layers, or the rest of a message."""

@@ -98,11 +98,8 @@ class Spans:
             result = self.performance or self.profile
             self.before_build = result.line if result is not None and not shown.builds else None
             self._forget()
-        if (
-            shown is None
-            or span.builds
-            or (not shown.builds and span.sections.is_told >= shown.sections.is_told)
-        ):
+        is_better = shown is None or span.sections.is_told or not shown.sections.is_told
+        if shown is None or span.builds or (is_better and not shown.builds):
             self.shown = span
         self._add_results(span)
 
