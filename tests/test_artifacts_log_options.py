@@ -1,4 +1,4 @@
-"""The head of a log: command line, option sections, chosen shapes; by hand, on damaged input, and on the real logs."""
+"""What a log states of a run: command line, options, chosen shapes; by hand, on damaged input, and on the real logs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.artifacts.buildlog import parts
-from trex_tui.artifacts.log_options import LogHead, read_log_head
+from trex_tui.artifacts.log_options import LogOptions, read_log_options
 
 TEXT = """\
 &&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --memPoolSize=workspace:1024MiB
@@ -30,7 +29,7 @@ TEXT = """\
 def test_head_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "net.build.log"
     path.write_text(TEXT)
-    head = read_log_head(path)
+    head = read_log_options(path)
     assert head.arguments == ("trtexec", "--onnx=a.onnx", "--memPoolSize=workspace:1024MiB")
     build = head.sections["Build Options"]
     assert build["Memory Pools"] == "workspace: 0.000976562 MiB, dlaSRAM: default"
@@ -43,29 +42,41 @@ def test_packed_absent_and_foreign_files(tmp_path: Path) -> None:
     plain, packed = tmp_path / "plain.log", tmp_path / "net.build.log"
     plain.write_text(TEXT)
     packed.write_bytes(gzip.compress(TEXT.encode()))
-    assert read_log_head(packed) == read_log_head(plain)
+    assert read_log_options(packed) == read_log_options(plain)
     cut = tmp_path / "cut.log"
     cut.write_bytes(gzip.compress(TEXT.encode())[:40])
-    assert read_log_head(cut) == LogHead()
-    assert read_log_head(tmp_path / "absent.log") == LogHead()
-    assert read_log_head(tmp_path) == LogHead()
+    assert read_log_options(cut) == LogOptions()
+    assert read_log_options(tmp_path / "absent.log") == LogOptions()
+    assert read_log_options(tmp_path) == LogOptions()
 
 
-def test_only_the_first_run_and_only_the_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_the_build_and_of_the_timed_run(tmp_path: Path) -> None:
     path = tmp_path / "both.log"
-    path.write_text(TEXT + TEXT.replace("workspace: 0.000976562 MiB", "workspace: 7 MiB"))
-    assert read_log_head(path).sections["Build Options"]["Memory Pools"].startswith("workspace: 0.0009")
-    monkeypatch.setattr(parts, "HEAD_CHARACTERS", 1)
-    filler = "[07/07/2026-02:11:40] [V] [TRT] Registered plugin creator: x\n" * 1000
-    path.write_text(filler + TEXT)
-    assert read_log_head(path) == LogHead()
+    stamp = "[07/07/2026-02:11:41] [I]"
+    ran = (
+        "&&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --loadEngine=a.plan\n"
+        f"{stamp} === Inference Options ===\n{stamp} Iterations: 7\n{stamp} \n"
+        f"{stamp} === Performance summary ===\n{stamp} Throughput: 5 qps\n"
+    )
+    built = f"{stamp} Engine built in 1.5 sec.\n"
+    for text in (
+        TEXT + built + ran,
+        TEXT.replace("workspace: ", "workspace: 7") + built + TEXT + built + ran,
+    ):
+        path.write_text(text)
+        build, timed = read_log_options(path), read_log_options(path, of_timed_run=True)
+        assert build.arguments == ("trtexec", "--onnx=a.onnx", "--memPoolSize=workspace:1024MiB")
+        assert build.sections["Build Options"]["Memory Pools"].startswith("workspace: 0.0009")
+        assert timed.arguments == ("trtexec", "--loadEngine=a.plan")
+        assert timed.sections == {"Inference Options": {"Iterations": "7"}}
+        assert (build.chosen_shapes, timed.chosen_shapes) == ((), ())
 
 
 @given(st.binary(max_size=200))
 def test_any_file_has_a_head(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("log") / "x.log"
     path.write_bytes(data)
-    read_log_head(path)
+    read_log_options(path)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +90,7 @@ def test_any_file_has_a_head(tmp_path_factory: pytest.TempPathFactory, data: byt
     ],
 )
 def test_real_logs(artifacts: Path, name: str, workspace: str, shapes: int) -> None:
-    head = read_log_head(artifacts / "logs" / name)
+    head = read_log_options(artifacts / "logs" / name)
     assert head.arguments[0].endswith("trtexec")
     assert head.sections.get("Build Options", {}).get("Memory Pools", "").startswith(workspace)
     assert head.sections["Inference Options"]["Iterations"] == "10"

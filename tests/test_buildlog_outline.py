@@ -119,7 +119,7 @@ def test_options_and_performance_are_searched_for(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(parts, "_CHUNK", chunk)
         found = parts.read_sections(path)
         assert found.lines < whole.lines / 2
-        for name in ("options", "runs", "performance", "only_loads"):
+        for name in ("options", "run_options", "chosen_shapes", "runs", "performance", "only_loads"):
             theirs = getattr(whole, name)
             if name == "runs":
                 assert [one.command for one in found.runs] == [one.command for one in theirs]

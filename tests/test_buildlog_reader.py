@@ -277,8 +277,9 @@ def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
 
 
 def test_several_builds_show_the_last(tmp_path: Path) -> None:
-    begin = f"{STAMP} [I] Start parsing network model.\n"
-    first, second = begin + BUILD.replace("conv", "old"), begin + BUILD
+    banner, options = BUILD.split("\n", 1)
+    second = f"{banner}\n{STAMP} [I] Start parsing network model.\n{options}"
+    first = second.replace("conv", "old")
     trace = read(tmp_path / "a.log", first + second)
     assert [one.name for one in trace.tunings] == ["conv + relu"]
     assert [one.message for one in trace.diagnostics] == ["tells of 2 builds; the last one is shown"]

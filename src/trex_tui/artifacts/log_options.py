@@ -1,8 +1,8 @@
-"""What the head of a trtexec log states: the command line, and the options as trtexec understood them.
+"""What a trtexec log states of a run: the command line, and the options as trtexec understood them.
 
 trtexec prints them before it does anything, at every verbosity: a banner with the command line, then sections such as
 `=== Build Options ===` with a `label: value` per line. Metadata that trex made of a log cuts each value at its first colon;
-the log has them whole. The reader of whole logs reads the head too.
+the log has them whole.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from trex_tui.errors import ArtifactError
 
 
 @dataclass(frozen=True, slots=True)
-class LogHead:
-    """The head of a log: of the first run in it.
+class LogOptions:
+    """What a log states of one run.
 
     Attributes:
         arguments: Words of the command line, `trtexec` itself first; empty without a banner.
@@ -28,19 +28,25 @@ class LogHead:
     chosen_shapes: tuple[str, ...] = ()
 
 
-def read_log_head(path: Path) -> LogHead:
-    """Read the head of a log, packed with gzip or not; an empty one if the file cannot be opened or is none."""
-    from trex_tui.artifacts.buildlog.parts import read_head
+def read_log_options(path: Path, *, of_timed_run: bool = False) -> LogOptions:
+    """Read the options in a log, packed with gzip or not; none if the file cannot be opened or is none.
+
+    Args:
+        path: The log.
+        of_timed_run: Of several runs in it, ask for the one that was timed instead of the one that built the engine.
+    """
+    from trex_tui.artifacts.buildlog.parts import read_sections
     from trex_tui.artifacts.buildlog.sections import SECTIONS
 
     try:
-        trace = read_head(path)
+        trace = read_sections(path)
     except ArtifactError:
-        return LogHead()
-    command = next((run.command for run in trace.runs if run.program == "TensorRT.trtexec"), "")
-    sections = {heading: getattr(trace.options, name) for heading, name in SECTIONS.items()}
-    return LogHead(
-        tuple(command.split()),
+        return LogOptions()
+    run = trace.timed_run if of_timed_run else trace.shown_run
+    options = trace.run_options if of_timed_run else trace.options
+    sections = {heading: getattr(options, name) for heading, name in SECTIONS.items()}
+    return LogOptions(
+        tuple(run.command.split()) if run is not None else (),
         {heading: values for heading, values in sections.items() if values},
-        trace.chosen_shapes,
+        trace.chosen_shapes if of_timed_run or run == trace.timed_run else (),
     )

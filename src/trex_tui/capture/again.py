@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.kinds import ArtifactKind
-from trex_tui.artifacts.log_options import read_log_head
+from trex_tui.artifacts.log_options import read_log_options
 from trex_tui.artifacts.naming import display_name, stem_of
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.capture.artifacts import Workspace
@@ -122,7 +122,7 @@ def measured_again(source: ArtifactSet, command: Sequence[str] = (), version: st
 
 def _of_log(source: ArtifactSet) -> list[str]:
     path = source.files.get(ArtifactKind.PROFILE_LOG)
-    words = list(read_log_head(path).arguments) if path is not None else []
+    words = list(read_log_options(path, of_timed_run=True).arguments) if path is not None else []
     # The banner does not quote: where an argument had a space, none can be told from the next.
     return words if all(word.startswith("-") for word in words[1:]) else []
 

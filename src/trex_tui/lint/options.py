@@ -1,4 +1,4 @@
-"""How an engine was built and run, out of metadata and the heads of logs: one place to ask, with its sources."""
+"""How an engine was built and run, out of metadata and logs: one place to ask, with its sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from trex_tui.artifacts.kinds import ArtifactKind
-from trex_tui.artifacts.log_options import LogHead, read_log_head
+from trex_tui.artifacts.log_options import LogOptions, read_log_options
 from trex_tui.artifacts.metadata import number_in
 from trex_tui.engine.engine import Engine
 
@@ -83,10 +83,10 @@ def timed_run(engine: Engine) -> Run:
     kind = ArtifactKind.PROFILE_LOG
     if kind not in engine.files:
         kind = ArtifactKind.BUILD_LOG
-    head = _head(engine, kind)
+    head = _head(engine, kind, of_timed_run=True)
     build = head.sections.get("Build Options", {})
     if kind is ArtifactKind.BUILD_LOG and "Enabled" in (build.get("Skip inference"), build.get("Build only")):
-        head = LogHead()
+        head = LogOptions()
     inference = _texts(engine.metadata.inference_options)
     in_log = head.sections.get("Inference Options", {})
     kinds = [kind] if in_log else []
@@ -95,7 +95,7 @@ def timed_run(engine: Engine) -> Run:
 
 
 def _run(
-    head: LogHead, options: dict[str, str], inference: dict[str, str], kinds: Iterable[ArtifactKind]
+    head: LogOptions, options: dict[str, str], inference: dict[str, str], kinds: Iterable[ArtifactKind]
 ) -> Run:
     return Run(
         arguments=head.arguments,
@@ -107,9 +107,9 @@ def _run(
     )
 
 
-def _head(engine: Engine, kind: ArtifactKind) -> LogHead:
+def _head(engine: Engine, kind: ArtifactKind, *, of_timed_run: bool = False) -> LogOptions:
     path = engine.files.get(kind)
-    return LogHead() if path is None else read_log_head(path)
+    return LogOptions() if path is None else read_log_options(path, of_timed_run=of_timed_run)
 
 
 def _texts(section: dict[str, object]) -> dict[str, str]:

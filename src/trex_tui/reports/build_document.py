@@ -25,6 +25,7 @@ _AS_THEY_ARE = (
     "tensorrt_version",
     "stated_seconds",
     "options",
+    "run_options",
     "phases",
     "strategies",
     "reformats",

@@ -20,7 +20,7 @@ from trex_tui.artifacts.buildlog.model import (
 from trex_tui.artifacts.buildlog.tuning import LayerTuning, MyelinTable
 from trex_tui.text import format_count, plural
 
-_OUTSIDE = frozenset({PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE})
+_OUTSIDE = frozenset({PhaseKind.LOADING, PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE})
 """Phases that are no part of the build."""
 
 

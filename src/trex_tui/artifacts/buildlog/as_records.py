@@ -6,18 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from trex_tui.artifacts.buildlog.model import BuildTrace
-from trex_tui.artifacts.buildlog.run import DumpForm, LayerDump
+from trex_tui.artifacts.buildlog.run import DumpForm, LayerDump, Options
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata, number_in, parse_latency
 from trex_tui.artifacts.profile import Profile
 from trex_tui.errors import Diagnostic, Severity
 
-_SECTIONS = (
-    ("model_options", "model"),
-    ("build_options", "build"),
-    ("inference_options", "inference"),
-    ("device", "device"),
-)
 _FORMS = {
     DumpForm.INSPECTOR: "--dumpLayerInfo",
     DumpForm.BUILDER: "the builder's list: no weights, kernels by number only",
@@ -76,10 +70,15 @@ def profile_of(trace: BuildTrace) -> Profile | None:
 def with_log(metadata: Metadata, trace: BuildTrace, kind: str) -> Metadata:
     """Fill the sections that no metadata file has. `kind` is the log's, for what is told about where numbers are from."""
     changes: dict[str, Any] = {}
-    for name, section in _SECTIONS:
-        values = getattr(trace.options, section)
-        if section == "build" and trace.only_loads:
-            continue  # up to 8.6 they are printed all the same, with their defaults
+    built, ran = trace.options, trace.run_options
+    sections = {
+        "model_options": built.model,
+        # Up to 8.6 they are printed all the same, with their defaults.
+        "build_options": {} if trace.only_loads else built.build,
+        "inference_options": ran.inference,
+        "device": ran.device or built.device,
+    }
+    for name, values in sections.items():
         if values and not getattr(metadata, name):
             changes[name] = dict(values)
     if trace.performance is not None and not metadata.performance:
@@ -95,7 +94,7 @@ def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
     median, and the percentiles in the order printed, where these are the usual ones; the figures that trex makes numbers
     of are numbers.
     """
-    sections = _sections(trace)
+    sections = _sections(trace, trace.options)
     if trace.only_loads:
         del (
             sections["model_options"],
@@ -108,21 +107,21 @@ def metadata_document(trace: BuildTrace) -> dict[str, dict[str, Any]]:
 
 def role_document(trace: BuildTrace, role: str) -> dict[str, dict[str, Any]]:
     """What trex keeps in a file of its own: of the log of a `build`, or of the `profile` run. Sections may be empty."""
-    sections = _sections(trace)
+    sections = _sections(trace, trace.run_options if role == "profile" else trace.options)
     return {name: sections[name] for name in _ROLES[role]}
 
 
-def _sections(trace: BuildTrace) -> dict[str, dict[str, Any]]:
+def _sections(trace: BuildTrace, on: Options) -> dict[str, dict[str, Any]]:
+    """All sections: options of the build, what was measured and how; the device as the run with options `on` printed it."""
     options = trace.options
     values = trace.performance.values if trace.performance is not None else {}
     return {
         "model_options": dict(options.model),
         "build_options": dict(options.build),
         "performance_summary": {label: _performance(label, text) for label, text in values.items()},
-        "inference_options": dict(options.inference),
+        "inference_options": dict(trace.run_options.inference),
         "device_information": {
-            label: _number(text) if label in _DEVICE_NUMBERS else text
-            for label, text in options.device.items()
+            label: _number(text) if label in _DEVICE_NUMBERS else text for label, text in on.device.items()
         },
     }
 

@@ -17,54 +17,15 @@ from typing import NamedTuple
 from trex_tui.artifacts.buildlog.run import (
     DumpForm,
     LayerDump,
+    Options,
     Performance,
     PrintedBinding,
     ProfileTable,
+    Run,
     TraceAverages,
 )
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, LayerTuning, ReformatCost
 from trex_tui.errors import Diagnostic
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run of a program, between its banners.
-
-    Attributes:
-        program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
-        tensorrt_version: As decoded from the banner; None for 7.x.
-        build: `b11` of 10.4 and later, as a number.
-        command: The command line, as the banner has it.
-        status: `PASSED`, `FAILED` or `WAIVED`; None if there is no such banner: the run died, or the log is cut off.
-    """
-
-    line: int
-    program: str
-    tensorrt_version: str | None
-    build: int | None
-    command: str
-    status: str | None
-
-    @property
-    def loads_engine(self) -> bool:
-        """Whether it ran an engine out of a file, and built none."""
-        return "--loadEngine" in self.command
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The sections `=== … Options ===` and `=== Device Information ===`: label -> value, whole and verbatim.
-
-    Of several runs in one log, a label has the value of the last run that prints it. Values of a label that repeats within a
-    section are joined by `, `.
-    """
-
-    model: dict[str, str] = field(default_factory=dict)
-    build: dict[str, str] = field(default_factory=dict)
-    system: dict[str, str] = field(default_factory=dict)
-    inference: dict[str, str] = field(default_factory=dict)
-    reporting: dict[str, str] = field(default_factory=dict)
-    device: dict[str, str] = field(default_factory=dict)
 
 
 class PhaseKind(str, Enum):
@@ -82,6 +43,8 @@ class PhaseKind(str, Enum):
     """From graph optimization to the engine, for one strategy."""
     ENGINE_BUILD = "engine build"
     """trtexec's own clock around the whole build."""
+    LOADING = "engine loading"
+    """From the file: up to 8.2 with the deserialization, which later versions state of its own."""
     DESERIALIZATION = "engine deserialization"
     INFERENCE = "inference"
     """The measured part of the run, without warm-up."""
@@ -325,10 +288,15 @@ class BuildTrace:
         is_whole: False for what `read_outline` makes of a log: then there are no tunings, no costs of reformats, and no
             layers in phases; all else is as in the whole.
         lines: How many lines it has.
-        runs: The programs run, by their banners. A log of several builds describes the last one.
+        runs: The programs run, by their banners. A log of several builds describes the last one, and of a build that very
+            run; results are of the runs from there on. A log of no build describes the last run.
+        shown_run: The one that `options`, phases and passes are of; None if it has no banner.
+        timed_run: The one that `performance` is of, else the one that `profile` is of, else the last; None likewise.
         tensorrt_version: As stated in words, else as decoded from the banner; None if neither is there.
         stated_seconds: From the first to the last time stamp; None without stamps.
         options, onnx, phases, passes, strategies: See there.
+        run_options: The same sections of `timed_run`: those of `options` if the build itself was timed, and in a log of one
+            run.
         tunings: What was tried for each layer, in the log's order, over all strategies.
         reformat_costs, reformats: What changes of layout cost, and those that were made.
         non_conforming: Names in `For layer X a non-conforming implementation was chosen than was requested`.
@@ -340,7 +308,7 @@ class BuildTrace:
         messages: Warnings and errors, grouped, in order of appearance.
         dumps: The lists of layers, at most one of each form, the last of each.
         performance, trace, profile: Of the last measured run; None if there is none.
-        chosen_shapes: What trtexec says where it chose an input's shape because none was given.
+        chosen_shapes: What trtexec says in `timed_run` where it chose an input's shape because none was given.
         network_inputs, network_outputs: Names as the ONNX parser of a verbose build prints them.
         bindings: What trtexec created to feed the engine.
         diagnostics: What could not be read, and what is worth knowing.
@@ -350,9 +318,12 @@ class BuildTrace:
     is_whole: bool = True
     lines: int = 0
     runs: tuple[Run, ...] = ()
+    shown_run: Run | None = None
+    timed_run: Run | None = None
     tensorrt_version: str | None = None
     stated_seconds: float | None = None
     options: Options = field(default_factory=Options)
+    run_options: Options = field(default_factory=Options)
     onnx: OnnxHeader | None = None
     phases: tuple[Phase, ...] = ()
     passes: tuple[OptimizerPass, ...] = ()
@@ -399,8 +370,10 @@ class BuildTrace:
 
     @property
     def only_loads(self) -> bool:
-        """Whether every run in it loads an engine, so that it says nothing about a build."""
-        return bool(self.runs) and all(run.loads_engine for run in self.runs)
+        """Whether the run it tells of loads an engine, so that it says nothing about a build."""
+        if self.shown_run is None:
+            return bool(self.options.build.get("Load engine"))
+        return self.shown_run.loads_engine
 
     @property
     def is_verbose(self) -> bool:

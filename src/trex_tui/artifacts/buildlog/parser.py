@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trex_tui.artifacts.buildlog.dump import Dumps
 from trex_tui.artifacts.buildlog.grouping import Messages
-from trex_tui.artifacts.buildlog.passes import Optimizer
-from trex_tui.artifacts.buildlog.resources import Resources
-from trex_tui.artifacts.buildlog.results import Results
-from trex_tui.artifacts.buildlog.sections import Sections
+from trex_tui.artifacts.buildlog.sections import Runs
+from trex_tui.artifacts.buildlog.spans import Span, Spans, Stage
 from trex_tui.artifacts.buildlog.tuner import Tuner
 
 KEY = 6
@@ -43,44 +40,79 @@ class MessageParser:
     """Takes messages apart and keeps what they tell.
 
     Args:
-        make_tuner: Makes who reads the messages about tuning, anew for each build.
+        make_tuner: Makes who reads the messages about tuning, anew for each span.
 
     Attributes:
-        non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
-        builds: How many builds have begun; `handlers` are others then.
-        handlers: First six characters of a message -> who reads it.
+        spans: What has been told in spans that are over.
+        builds: How many builds there are so far, of those that came further than to read a network.
+        handlers: First six characters of a message -> who reads it; they and `tuner` are others in each span.
     """
 
     def __init__(self, make_tuner: Callable[[], Tuner] = Tuner) -> None:
         self._make_tuner = make_tuner
-        self.sections = Sections()
-        self.dumps = Dumps()
+        self.runs = Runs()
         self.messages = Messages()
-        self.results = Results()
-        self._begin_build()
+        self.spans = Spans()
         self.builds = 0
         self._block = ""
+        self._at_s: float | None = None
+        self._enter(Span(make_tuner()))
 
-    def _begin_build(self) -> None:
-        """Forget the build before: a log of several describes the last."""
-        self.tuner = self._make_tuner()
-        self.optimizer = Optimizer()
-        self.resources = Resources()
-        self.non_conforming: list[tuple[int | None, str]] = []
+    def _enter(self, span: Span) -> None:
+        """What follows is told by this span."""
+        self._span = span
+        self.tuner, self.optimizer, self.resources = span.tuner, span.optimizer, span.resources
+        self.sections, self.results, self.dumps = span.sections, span.results, span.dumps
+        self.at(self._at_s)
         self.handlers = self._table()
+
+    def _begin_span(self, line: int) -> None:
+        """Another run or build begins at this line."""
+        self.spans.add(self._span, line)
+        self._enter(Span(self._make_tuner(), len(self.runs.all) - 1 if self.runs.is_open else None))
+
+    def finish(self, line: int) -> tuple[Span, Span]:
+        """The log is over: the spans of the build and of the run that it is told by, which may be the same."""
+        self.dumps.close()
+        self.spans.add(self._span, line)
+        return self.spans.shown or self._span, self.spans.timed or self._span
 
     def at(self, seconds: float | None) -> None:
         """Time moves on; None where the log has no stamps."""
+        self._at_s = seconds
         self.tuner.at_s = self.optimizer.at_s = self.resources.at_s = seconds
+
+    # --- builds ---------------------------------------------------------------------------------------------------
+
+    def _reach(self, stage: Stage) -> None:
+        """A build has come this far."""
+        span = self._span
+        if not span.builds:
+            self.builds += stage >= Stage.UNDER_WAY
+        span.stage = max(span.stage, stage)
+
+    def _begins(self, line: int, stage: Stage, *, behind: Stage) -> None:
+        """A line of the library's that stands at the beginning of a build: of another one, if the last has come further than
+        `behind`. Within a run of trtexec it is of its one build.
+        """
+        if self._span.stage > behind and not self.runs.is_open:
+            before = self.sections
+            self._begin_span(line)
+            self.sections.take_model_of(before)
+        self._reach(stage)
 
     # --- lines ----------------------------------------------------------------------------------------------------
 
     def banner(self, line: int, text: str) -> None:
         """`&&&& …`."""
         self.dumps.close()
+        self.sections.close()
         self._block = ""
-        if self.sections.banner(line, text):
-            self.results.begin_run()
+        known = len(self.runs.all)
+        if self.runs.banner(line, text):
+            self._begin_span(line)
+        elif len(self.runs.all) > known and self._span.run is None:
+            self._span.run = known  # its first banner is lost
 
     def bare(self, line: int, text: str) -> None:
         """A line without a prefix: of a list of layers, or the rest of a message."""
@@ -122,6 +154,8 @@ class MessageParser:
         """Sections and tables of trtexec's own; False if the message belongs to none of them."""
         if message.startswith("=== "):
             heading = message.strip("= ")
+            if self.sections.has(heading):
+                self._begin_span(line)  # trtexec prints each once: the banner of another run is lost
             if self.sections.begin(heading):
                 self._block = ""
             else:
@@ -174,7 +208,7 @@ class MessageParser:
             "Removi": optimizer.removing,
             "Conver": optimizer.converting,
             "Swap t": optimizer.converting,
-            "Origin": optimizer.counted,
+            "Origin": self._original,
             "After ": optimizer.counted,
             "Buildi": self._building,
             "Constr": self._constructing,
@@ -182,7 +216,7 @@ class MessageParser:
             "Chose ": self._judging,
             "Skip b": self._judging,
             "For la": self._non_conforming,
-            "[MemUs": resources.usage,
+            "[MemUs": self._usage,
             "Layer:": resources.layer,
             "Skippe": lambda _, message: resources.total(message),
             "Could ": lambda _, message: resources.about_cache(message),
@@ -205,7 +239,7 @@ class MessageParser:
         }
         sizes = dict.fromkeys(("Create", "Loaded"), self._sized)
         totals = dict.fromkeys(("Total ", "Max Sc"), lambda _, message: resources.total(message))
-        caches = dict.fromkeys(("Local ", "Global"), lambda _, message: resources.about_cache(message))
+        caches = dict.fromkeys(("Local ", "Global"), self._cache_in_use)
         phases = dict.fromkeys(("Finish", "Graph ", "Format", "Calibr", "Subgra", "Timing"), self._phase)
         header = ("ONNX I", "Opset ", "Produc", "Domain", "Model ", "Doc st")
         headers = dict.fromkeys(header, self.sections.header)
@@ -248,10 +282,13 @@ class MessageParser:
         if message.startswith("Adding reformat layer"):
             self.tuner.adding(line, message)
         else:
+            if message.startswith("Adding network input: "):
+                self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
             self.sections.binding(message)
 
     def _building(self, line: int, message: str) -> None:
         if message.startswith("Building graph"):
+            self._reach(Stage.UNDER_WAY)
             self.tuner.end()
             number = self.optimizer.begin_strategy(line, message)
             if number is not None:
@@ -271,7 +308,7 @@ class MessageParser:
     def _non_conforming(self, _line: int, message: str) -> None:
         layer, said, _ = message[len("For layer ") :].partition(" a non-conforming implementation was chosen")
         if said:
-            self.non_conforming.append((self.tuner.strategy, layer))
+            self._span.non_conforming.append((self.tuner.strategy, layer))
 
     def _streams(self, line: int, message: str) -> None:
         if " completed in " in message:
@@ -281,15 +318,34 @@ class MessageParser:
 
     def _input(self, line: int, message: str) -> None:
         if message.startswith("Input filename"):
+            self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
             self.sections.header(line, message)
         else:
             self.results.bound(line, message)
 
-    def _starting(self, _line: int, message: str) -> None:
+    def _starting(self, line: int, message: str) -> None:
         if message.startswith("Start parsing network model"):
-            self.builds += 1
-            if self.tuner.has_begun or self.optimizer.passes:
-                self._begin_build()
+            if self._span.stage > Stage.BEGUN:
+                self._begin_span(line)
+            self._reach(Stage.BEGUN)
+
+    def _original(self, line: int, message: str) -> None:
+        if message.startswith("Original: "):
+            # Calibration builds an engine of its own, before there is one.
+            self._begins(line, Stage.UNDER_WAY, behind=Stage.UNDER_WAY)
+        self.optimizer.counted(line, message)
+
+    def _usage(self, line: int, message: str) -> None:
+        if " Init builder kernel library: " in message:
+            self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
+        elif " allocation in building engine: " in message:
+            self._reach(Stage.OVER)
+        self.resources.usage(line, message)
+
+    def _cache_in_use(self, _line: int, message: str) -> None:
+        if " timing cache in use" in message:
+            self._reach(Stage.UNDER_WAY)
+        self.resources.about_cache(message)
 
     def _engine(self, line: int, message: str) -> None:
         if message.startswith("Engine Layer Information"):
@@ -318,3 +374,8 @@ class MessageParser:
         self.optimizer.phase(line, message, self.tuner.layer_name)
         if message.startswith(("Formats and tactics", "Engine generation")):
             self.tuner.end()
+            self._reach(Stage.UNDER_WAY if message.startswith("Formats") else Stage.OVER)
+        elif message.startswith("Engine built in"):
+            self._reach(Stage.OVER)
+        elif message.startswith("Calibration completed"):
+            self._span.stage = min(self._span.stage, Stage.UNDER_WAY)  # its own engine is not the build's

@@ -1,6 +1,6 @@
-"""Parts of a log, where the rest is not asked for: its options and results, or its head.
+"""Parts of a log, where the rest is not asked for: its options and results.
 
-Both stand under headings of trtexec's own, so that a log of hundreds of megabytes need only be searched, not read.
+They stand under headings of trtexec's own, so that a log of hundreds of megabytes need only be searched, not read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from trex_tui.artifacts.buildlog.lines import ReadState, lines_of, open_log, read_lines
+from trex_tui.artifacts.buildlog.lines import ReadState, lines_of, open_log
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.outline import read_outline
 from trex_tui.artifacts.buildlog.reader import Reader
@@ -19,19 +19,18 @@ from trex_tui.artifacts.sniff import GZIP_MARK
 
 SHORT_BYTES = 4 << 20
 """Logs up to this size are read rather than searched."""
-HEAD_CHARACTERS = 1 << 20
-"""How much of a log is its head. The options stand in the first kilobytes; the shapes that trtexec chose follow the engine's
-deserialization."""
 
 _CHUNK = 4 << 20
-_HEADING = b"[I] === "
-_BANNER = "&&&& RUNNING "
+_MARKS = (b"[I] === ", b"utomatically overriding shape", b"utomatically setting shape")
+"""Headings, and what is said where trtexec chose a shape."""
 _BEFORE, _BEHIND = 16 * 1024, 128 * 1024
 """What is read around a heading: the banner before the first, and all of the longest section."""
 
 
 def read_sections(path: Path) -> BuildTrace:
-    """Read what stands under headings: options, device and performance of all runs. All else is left out or in part.
+    """Read what stands under headings, options, device and performance of all runs, and the shapes that trtexec chose.
+
+    All else is left out or in part.
 
     Raises:
         ArtifactError: The file cannot be opened.
@@ -50,9 +49,9 @@ def read_sections(path: Path) -> BuildTrace:
 
 
 def _around_headings(file: BinaryIO) -> Iterator[bytes]:
-    """Whole lines around each heading, without overlap."""
+    """Whole lines around each heading and the like, without overlap."""
     done = 0
-    for place in _headings(file):
+    for place in _marked(file):
         if place + _BEHIND // 2 <= done:
             continue
         start = max(place - _BEFORE, done)
@@ -64,42 +63,20 @@ def _around_headings(file: BinaryIO) -> Iterator[bytes]:
         yield data[: data.rfind(b"\n")]
 
 
-def _headings(file: BinaryIO) -> list[int]:
-    """Where headings stand in a file."""
+def _marked(file: BinaryIO) -> list[int]:
+    """Where headings and the like stand in a file."""
     places = []
     file.seek(0)
     offset, rest = 0, b""
+    longest = max(map(len, _MARKS))
     while chunk := file.read(_CHUNK):
         data = rest + chunk
-        place = data.find(_HEADING)
-        while place >= 0:
-            places.append(offset + place)
-            place = data.find(_HEADING, place + 1)
-        rest = data[-(len(_HEADING) - 1) :]
+        for mark in _MARKS:
+            # What ends within the bytes that were there before has been found.
+            place = data.find(mark, max(len(rest) - len(mark) + 1, 0))
+            while place >= 0:
+                places.append(offset + place)
+                place = data.find(mark, place + 1)
+        rest = data[-(longest - 1) :]
         offset += len(data) - len(rest)
-    return places
-
-
-def read_head(path: Path) -> BuildTrace:
-    """Read the head of a log: of the first run in it, and no more than `HEAD_CHARACTERS`.
-
-    Raises:
-        ArtifactError: The file cannot be opened.
-    """
-    with gc_paused():
-        return Reader(path).read_pieces(_first_lines(path))
-
-
-def _first_lines(path: Path) -> Iterator[list[str]]:
-    left = HEAD_CHARACTERS
-    runs = 0
-    for lines in read_lines(path, ReadState()):
-        for place, line in enumerate(lines):
-            runs += _BANNER in line
-            if runs > 1:
-                yield lines[:place]
-                return
-        yield lines
-        left -= sum(map(len, lines))
-        if left <= 0:
-            return
+    return sorted(places)

@@ -47,11 +47,18 @@ _PHASES: tuple[tuple[str, PhaseKind], ...] = (
     ("[MS] Multi stream splitting completed in", PhaseKind.STREAM_SPLITTING),
     ("Engine generation completed in", PhaseKind.ENGINE_GENERATION),
     ("Engine built in", PhaseKind.ENGINE_BUILD),
+    ("Engine loaded in", PhaseKind.LOADING),
     ("Engine deserialized in", PhaseKind.DESERIALIZATION),
     ("Timing trace has", PhaseKind.INFERENCE),
 )
 
-_WHOLE_BUILD = (PhaseKind.PARSING, PhaseKind.ENGINE_BUILD, PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE)
+_WHOLE_BUILD = (
+    PhaseKind.PARSING,
+    PhaseKind.ENGINE_BUILD,
+    PhaseKind.LOADING,
+    PhaseKind.DESERIALIZATION,
+    PhaseKind.INFERENCE,
+)
 
 
 class Optimizer:

@@ -281,26 +281,24 @@ class Reader:
     # --- the end --------------------------------------------------------------------------------------------------
 
     def _finished(self) -> BuildTrace:
-        parser = self.parser
-        parser.tuner.end()
-        parser.optimizer.finish(self.number)
-        tuner, optimizer, resources, results = (
-            parser.tuner,
-            parser.optimizer,
-            parser.resources,
-            parser.results,
-        )
-        runs = parser.sections.runs
-        decoded = [run.tensorrt_version for run in runs if run.tensorrt_version]
+        parser, spans = self.parser, self.parser.spans
+        shown, timed = parser.finish(self.number)
+        sections, tuner, optimizer, resources = shown.sections, shown.tuner, shown.optimizer, shown.resources
+        runs = tuple(parser.runs.all)
+        built_by, timed_by = (None if one.run is None else runs[one.run] for one in (shown, timed))
+        decoded = [run.tensorrt_version for run in (built_by, *reversed(runs)) if run is not None]
         trace = BuildTrace(
             path=self.path,
             is_whole=self.is_whole,
             lines=self.number,
-            runs=tuple(runs),
-            tensorrt_version=parser.sections.version or (decoded[-1] if decoded else None),
+            runs=runs,
+            shown_run=built_by,
+            timed_run=timed_by,
+            tensorrt_version=sections.version or next(filter(None, decoded), None),
             stated_seconds=self._stated_seconds(),
-            options=parser.sections.options,
-            onnx=parser.sections.onnx,
+            options=sections.options,
+            run_options=timed.sections.options,
+            onnx=sections.onnx,
             phases=tuple(optimizer.phases),
             passes=tuple(optimizer.passes),
             strategies=tuple(optimizer.strategies),
@@ -312,23 +310,23 @@ class Reader:
             memory_totals=tuple(resources.totals.values()),
             peak_cpu_mib=resources.peak[0] if resources.peak else None,
             peak_gpu_mib=resources.peak[1] if resources.peak else None,
-            context_bytes=resources.context_bytes,
-            engine_bytes=resources.engine_bytes,
+            context_bytes=spans.context_bytes,
+            engine_bytes=spans.engine_bytes,
             cache=replace(resources.cache, cached_results=tuner.cached_results),
             dla=resources.dla,
             messages=parser.messages.finished(),
-            dumps=parser.dumps.finished(),
-            performance=results.performance,
-            trace=results.trace,
-            profile=results.profile,
-            chosen_shapes=tuple(parser.sections.chosen_shapes),
-            network_inputs=tuple(parser.sections.inputs),
-            network_outputs=tuple(parser.sections.outputs),
-            bindings=tuple(results.bindings),
+            dumps=spans.dumps,
+            performance=spans.performance,
+            trace=spans.trace,
+            profile=spans.profile,
+            chosen_shapes=tuple(timed.sections.chosen_shapes),
+            network_inputs=tuple(sections.inputs),
+            network_outputs=tuple(sections.outputs),
+            bindings=spans.bindings,
             diagnostics=self._diagnostics(),
         )
         winner = trace.winner
-        names = [name for strategy, name in parser.non_conforming if strategy in (winner, None)]
+        names = [name for strategy, name in shown.non_conforming if strategy in (winner, None)]
         return replace(trace, streams=resources.streams(winner), non_conforming=tuple(dict.fromkeys(names)))
 
     def _stated_seconds(self) -> float | None:
@@ -351,8 +349,7 @@ class Reader:
                 "is cut off in the middle of a line, which was left out",
                 f"line {self.number + 1}",
             )
-        runs = self.parser.sections.runs
-        if runs and runs[-1].status is None:
+        if self.parser.runs.is_open:
             note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
         if state.shortened:
             message = (
@@ -361,6 +358,10 @@ class Reader:
             note(Severity.WARNING, message)
         if self.parser.builds > 1:
             note(Severity.INFO, f"tells of {self.parser.builds} builds; the last one is shown")
+        before = self.parser.spans.before_build
+        if before is not None:
+            message = "the run before the build is of another engine: what was measured in it is left out"
+            note(Severity.INFO, message, f"line {before}")
         return tuple(notes)
 
 

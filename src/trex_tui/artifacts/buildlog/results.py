@@ -35,7 +35,7 @@ _BINDING = re.compile(
 
 
 class Results:
-    """Collects what a run printed; a later run of the same log replaces it."""
+    """Collects what one run printed."""
 
     def __init__(self) -> None:
         self.bindings: list[PrintedBinding] = []
@@ -51,10 +51,6 @@ class Results:
         self._name_first = False
         self._rows: list[ProfileRow] = []
         self._total: ProfileRow | None = None
-
-    def begin_run(self) -> None:
-        """Another program runs, which makes its own bindings."""
-        self.bindings.clear()
 
     # --- performance summary --------------------------------------------------------------------------------------
 

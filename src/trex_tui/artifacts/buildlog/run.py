@@ -1,4 +1,4 @@
-"""What a log tells about a run: performance summary, trace averages, time per layer, and the layers themselves."""
+"""What a log tells about a run: command line and options, performance summary, trace averages, time per layer, layers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,47 @@ from enum import Enum
 from typing import Any
 
 from trex_tui.artifacts.profile import ProfileRow
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a program, between its banners.
+
+    Attributes:
+        program: `TensorRT.trtexec`, or the name of another program of NVIDIA's samples.
+        tensorrt_version: As decoded from the banner; None for 7.x.
+        build: `b11` of 10.4 and later, as a number.
+        command: The command line, as the banner has it.
+        status: `PASSED`, `FAILED` or `WAIVED`; None if there is no such banner: the run died, or the log is cut off.
+    """
+
+    line: int
+    program: str
+    tensorrt_version: str | None
+    build: int | None
+    command: str
+    status: str | None
+
+    @property
+    def loads_engine(self) -> bool:
+        """Whether it ran an engine out of a file, and built none."""
+        return "--loadEngine" in self.command
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The sections `=== … Options ===` and `=== Device Information ===`: label -> value, whole and verbatim.
+
+    All of one run. Values of a label that repeats within a section, and lines below a label without a value, are joined by
+    `, `.
+    """
+
+    model: dict[str, str] = field(default_factory=dict)
+    build: dict[str, str] = field(default_factory=dict)
+    system: dict[str, str] = field(default_factory=dict)
+    inference: dict[str, str] = field(default_factory=dict)
+    reporting: dict[str, str] = field(default_factory=dict)
+    device: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

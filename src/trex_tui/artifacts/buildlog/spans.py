@@ -1,0 +1,142 @@
+"""A log in spans: what one run tells, from its banner to the next, or one build of a program without banners.
+
+Runs that were appended to one file are of several engines. The last build is the one that is told of, by its own span alone;
+runs behind it, which load an engine, add what was measured and the layers that they print.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from trex_tui.artifacts.buildlog.dump import Dumps
+from trex_tui.artifacts.buildlog.passes import Optimizer
+from trex_tui.artifacts.buildlog.resources import Resources
+from trex_tui.artifacts.buildlog.results import Results
+from trex_tui.artifacts.buildlog.run import (
+    DumpForm,
+    LayerDump,
+    Performance,
+    PrintedBinding,
+    ProfileTable,
+    TraceAverages,
+)
+from trex_tui.artifacts.buildlog.sections import Sections
+from trex_tui.artifacts.buildlog.tuner import Tuner
+
+
+class Stage(IntEnum):
+    """How far a build has come, by what the log says."""
+
+    NOTHING = 0
+    """Nothing is built, as far as it says."""
+    BEGUN = 1
+    """A builder is there, or a network is read; nothing need come of it."""
+    UNDER_WAY = 2
+    """The network is optimized, or tactics are timed."""
+    OVER = 3
+    """There is an engine. Others of the same build may follow, which are timed too."""
+
+
+@dataclass(slots=True, eq=False)
+class Span:
+    """Who reads the messages of one run, with what they found.
+
+    Attributes:
+        run: Which of the runs it is of, by their banners; None without one.
+        non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
+    """
+
+    tuner: Tuner
+    run: int | None = None
+    sections: Sections = field(default_factory=Sections)
+    optimizer: Optimizer = field(default_factory=Optimizer)
+    resources: Resources = field(default_factory=Resources)
+    results: Results = field(default_factory=Results)
+    dumps: Dumps = field(default_factory=Dumps)
+    non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
+    stage: Stage = Stage.NOTHING
+
+    @property
+    def builds(self) -> bool:
+        """Whether it tells of a build."""
+        return self.stage >= Stage.UNDER_WAY
+
+
+class Spans:
+    """Keeps of all spans what a log is told by.
+
+    Attributes:
+        shown: The span of the last build; without any, the last run that prints its options.
+        performance, trace, profile, bindings: The last of each that a run printed, if a build is shown: since its beginning.
+        before_build: Line of a result that is left out, as it is of a run before the build, and so of another engine.
+    """
+
+    def __init__(self) -> None:
+        self.shown: Span | None = None
+        self.before_build: int | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self.performance: Performance | None = None
+        self.trace: TraceAverages | None = None
+        self.profile: ProfileTable | None = None
+        self.bindings: tuple[PrintedBinding, ...] = ()
+        self._context_bytes: int | None = None
+        self._engine_bytes: int | None = None
+        self._dumps: dict[DumpForm, LayerDump] = {}
+        self._timed: Span | None = None
+        self._profiled: Span | None = None
+        self._last: Span | None = None
+
+    def add(self, span: Span, line: int) -> None:
+        """A span is over, at this line."""
+        span.tuner.end()
+        span.optimizer.finish(line)
+        shown = self.shown
+        if span.builds and shown is not None:
+            result = self.performance or self.profile
+            self.before_build = result.line if result is not None and not shown.builds else None
+            self._forget()
+        is_better = shown is None or span.sections.is_told or not shown.sections.is_told
+        if shown is None or span.builds or (is_better and not shown.builds):
+            self.shown = span
+        self._add_results(span)
+
+    def _add_results(self, span: Span) -> None:
+        results, resources = span.results, span.resources
+        if results.performance is not None:
+            self.performance, self._timed = results.performance, span
+        if results.profile is not None:
+            self.profile, self._profiled = results.profile, span
+        if span.sections.is_told:
+            self._last = span
+        self.trace = results.trace or self.trace
+        self.bindings = tuple(results.bindings) or self.bindings
+        if resources.context_bytes is not None:
+            self._context_bytes = resources.context_bytes
+        if resources.engine_bytes is not None:
+            self._engine_bytes = resources.engine_bytes
+        self._dumps.update((one.form, one) for one in span.dumps.finished())
+
+    @property
+    def dumps(self) -> tuple[LayerDump, ...]:
+        """The last list of layers of each form, likewise."""
+        return tuple(self._dumps[form] for form in DumpForm if form in self._dumps)
+
+    @property
+    def timed(self) -> Span | None:
+        """Of the run that was timed, else of the one whose layers were; without any, of the last. None before the first."""
+        return self._timed or self._profiled or self._last or self.shown
+
+    @property
+    def context_bytes(self) -> int | None:
+        """Of the span that is shown; if it made no context, of a run behind it."""
+        own = self.shown.resources.context_bytes if self.shown is not None else None
+        return self._context_bytes if own is None else own
+
+    @property
+    def engine_bytes(self) -> int | None:
+        """Of the span that is shown; if it does not say, of a run behind it."""
+        own = self.shown.resources.engine_bytes if self.shown is not None else None
+        return self._engine_bytes if own is None else own
