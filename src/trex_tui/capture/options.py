@@ -58,7 +58,7 @@ class CaptureOptions:
     version_compatible: bool = False
     hardware_compatibility: str | None = None
     warmup_ms: int | None = None
-    duration_s: int | None = None
+    duration_s: float | None = None
     iterations: int | None = None
     avg_runs: int | None = None
     percentile: str | None = None

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from trex_tui.commands.argument_types import FILES, duration, positive, whole
+from trex_tui.commands.argument_types import FILES, duration, positive, seconds, whole
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def _add_measurement(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--profile-index", type=whole, metavar="N", help="which optimization profile")
     group.add_argument("--load-inputs", metavar="SPEC", help="input:file,… instead of random values")
     group.add_argument("--warmup", type=whole, metavar="MS", help="trtexec's default: 200")
-    group.add_argument("--duration", type=whole, metavar="S", help="at least so long; trtexec's default: 3")
+    group.add_argument(
+        "--duration", type=seconds, metavar="S", help="at least so long: 10, 0.5; trtexec's default: 3"
+    )
     group.add_argument("--iterations", type=whole, metavar="N", help="at least so many; default: 10")
     group.add_argument("--avg-runs", type=whole, metavar="N", help="runs averaged for a line of the log")
     group.add_argument("--percentile", metavar="P,…", help="percentiles of the summary; default: 90,95,99")
