@@ -20,6 +20,7 @@ from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture import artifacts as filing
 from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.place import Here
 from trex_tui.capture.plan import Names
 from trex_tui.capture.run import Stop
 from trex_tui.errors import TrexError
@@ -327,7 +328,6 @@ class TestResume:
             ("gone", "gone"),
             ("elsewhere", "not brought back"),
             ("weights", "w.bin is not what it was built with"),
-            ("board", "another GPU"),
         ],
     )
     def test_what_does_not_fit(self, bench: Bench, record: Path, change: str, reason: str) -> None:
@@ -345,8 +345,6 @@ class TestResume:
             (bench.outdir / "net.engine").write_bytes(b"ftrt and something else")
         elif change == "weights":
             (bench.place / "w.bin").write_bytes(b"better weights")
-        elif change == "board":
-            change_manifest(bench, lambda root: root["host"]["before"].update(jetson={"soc": "tegra234"}))
         else:
             if change == "elsewhere":
                 change_manifest(bench, lambda root: root.update(remote={"over": "ssh"}))
@@ -354,6 +352,23 @@ class TestResume:
         assert bench.capture(resume=True, force=True, **more).passed
         assert len(calls(record)) == 4, "built again"
         assert any(reason in one for one in bench.notes.lines)
+
+    def test_another_machine(self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Which machine is another, `test_capture_machine` tells; a measurement alone only says that it is one."""
+        board = {"soc": "tegra234", "model": "Orin", "l4t": "36.4.3", "power_mode": "MAXN"}
+        monkeypatch.setattr(Here, "probe", lambda *_, **__: {"jetson": dict(board)})
+        assert bench.capture().remarks == ()
+        assert bench.capture(resume=True, force=True).remarks == ()
+        assert len(calls(record)) == 3
+        board["power_mode"] = "MODE_15W"
+        reason = "it was built in power mode MAXN, this is MODE_15W"
+        engine = bench.outdir / "net.engine"
+        for _ in range(2):  # the set tells of the measurement then, and still of the build
+            result = bench.capture(engine=engine, force=True)
+            assert result.remarks == (f"measured elsewhere than built: {reason}",)
+        assert bench.capture(resume=True, force=True).passed
+        assert len(calls(record)) == 7, "built again"
+        assert any(one.endswith(reason) for one in bench.notes.lines)
 
     def test_a_damaged_manifest(self, bench: Bench, record: Path) -> None:
         for text in (

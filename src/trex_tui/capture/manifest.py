@@ -17,6 +17,7 @@ from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import files_below
 from trex_tui.capture.clocks import ClockLock
 from trex_tui.capture.judge import Verdict
+from trex_tui.capture.machine import machine_of
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
 from trex_tui.capture.run import Outcome
@@ -94,6 +95,7 @@ class Manifest:
                 "number": run.number,
                 "command": list(run.argv),
                 "build_key": build_key(run) if run.role == BUILD else None,
+                "machine": machine_of(self.before) if run.role == BUILD else None,
                 "log": str(log.relative_to(self.directory)),
                 "started": _stamp(outcome.started),
                 "ended": _stamp(outcome.ended),

@@ -15,12 +15,21 @@ from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.clocks import ClockLock, locked_clocks
 from trex_tui.capture.host import changes
 from trex_tui.capture.judge import LOST, Verdict, judge
+from trex_tui.capture.machine import differences, is_unknown, machine_of
 from trex_tui.capture.manifest import Manifest, read_manifest
 from trex_tui.capture.metadata import write_metadata
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.place import Here, Place
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
-from trex_tui.capture.resume import Reusable, Wanted, build_of, find_reusable, read_inputs, read_model
+from trex_tui.capture.resume import (
+    Reusable,
+    Wanted,
+    build_of,
+    find_reusable,
+    machine_of_build,
+    read_inputs,
+    read_model,
+)
 from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop
 from trex_tui.capture.watch import Watcher
 from trex_tui.errors import TrexError
@@ -215,7 +224,10 @@ class _Capture:
         if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
             self.manifest.model = old["model"]
             if build := build_of(old):
-                self.manifest.runs.append({**build, "reused": True})
+                then = machine_of_build(old)
+                self.manifest.runs.append({**build, "machine": then, "reused": True})
+                reasons = differences(then, machine_of(self.manifest.before))
+                self.manifest.remarks.extend(f"measured elsewhere than built: {one}" for one in reasons)
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
         """An engine that need not be built again, if that is wanted and one fits."""
@@ -226,6 +238,10 @@ class _Capture:
         reusable, reasons = find_reusable(self.workspace, wanted)
         for reason in reasons:
             self.view.note(f"not resumed from {reason}")
+        if reusable is not None and is_unknown(machine_of(manifest.before)):
+            manifest.remarks.append(
+                "the engine was taken over, though nothing here tells which GPU it was built on"
+            )
         return reusable
 
     def _take(self, reusable: Reusable) -> None:

@@ -67,8 +67,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--resume",
         action="store_true",
-        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same; "
-        "with --host it is sent there (--with-engine brings one back)",
+        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same, on a "
+        "Jetson L4T and power mode too; with --host it is sent there (--with-engine brings one "
+        "back)",
     )
 
 
