@@ -90,7 +90,11 @@ def _add_build(build: argparse._ArgumentGroup) -> None:
             f"--{which}-shapes", metavar="SPEC", help=f"input:1x3x224x224,… for the {which} of the profile"
         )
     build.add_argument("--workspace", type=whole, metavar="MIB", help="limit of scratch memory")
-    build.add_argument("--timing-cache", metavar="FILE", help="timing cache to read and write")
+    build.add_argument(
+        "--timing-cache",
+        metavar="FILE",
+        help="timing cache to read and write; with several --host each has its own, FILE.HOST",
+    )
     build.add_argument("--optimization-level", type=whole, metavar="N", help="0 fastest build … 5 best")
     build.add_argument("--version-compatible", action="store_true", help="an engine for other versions too")
     build.add_argument("--hardware-compatibility", metavar="LEVEL", help="none, ampere+, … for other GPUs")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TextIO
 
 from trex_tui.capture.judge import LOST
+from trex_tui.capture.options import checked_cache
 from trex_tui.capture.plan import BUILD
 from trex_tui.capture.quoting import command_line, quoted
 from trex_tui.capture.remote import Remote
@@ -52,15 +53,25 @@ def jobs_of(options: argparse.Namespace, request: Request) -> list[Job]:
     """One per machine.
 
     Raises:
-        TrexError: A machine has no name, or is there twice.
+        TrexError: A machine has no name or is there twice, or a timing cache cannot be written.
     """
     machines = checked_hosts(options.host)
     if len(machines) == 1:
         return [Job(machines[0], request, options.with_engine)]
-    return [
-        Job(one, replace(request, outdir=request.outdir / folder_of(one.host)), options.with_engine)
-        for one in machines
-    ]
+    return [Job(one, _of_one(request, folder_of(one.host)), options.with_engine) for one in machines]
+
+
+def _of_one(request: Request, folder: str) -> Request:
+    """The request for one of several machines: a place of its own, and a timing cache, which is of one device.
+
+    Raises:
+        TrexError: That cache cannot be written.
+    """
+    options = request.options
+    if options.timing_cache is not None:
+        options = replace(options, timing_cache=f"{options.timing_cache}.{folder}")
+        checked_cache(options.timing_cache or "")
+    return replace(request, options=options, outdir=request.outdir / folder)
 
 
 def run_hosts(options: argparse.Namespace, request: Request) -> tuple[int, list[Job]]:
@@ -151,5 +162,5 @@ def _dry_run(job: Job, given: str | None, stop: Stop) -> None:
         show(*place.command(run), redirect=f" > {quoted(str(run.log))}")
         if run.role == BUILD:
             show(*ssh.argv(ENGINE, word, place.path_of(run)))
-        if wanted := place.wanted(run):
+        for wanted in filter(None, (place.wanted(run), place.cache(run))):
             show(*ssh.argv(FETCH, word, *(remote for remote, _ in wanted)))
