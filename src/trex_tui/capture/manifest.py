@@ -15,7 +15,7 @@ from trex_tui._version import __version__
 from trex_tui.artifacts.capture_manifest import SCHEMA
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import files_below
-from trex_tui.capture.clocks import ClockLock
+from trex_tui.capture.clocks import ClockLock, without_ids
 from trex_tui.capture.judge import Verdict
 from trex_tui.capture.machine import machine_of
 from trex_tui.capture.options import CaptureOptions
@@ -132,7 +132,8 @@ class Manifest:
             "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
             "remote": self.remote,
             "runs": self.runs,
-            "remarks": self.remarks,
+            # By hand a GPU is unlocked by its UUID.
+            "remarks": self.remarks if self.with_ids else [without_ids(one) for one in self.remarks],
             "clocks": None if self.clocks is None else self.clocks.document(with_ids=self.with_ids),
             "host": {"before": self.before, "after": self.after},
             "files": files,

@@ -78,6 +78,20 @@ class CaptureOptions:
         """Whether an engine is built, not only profiled."""
         return self.onnx is not None
 
+    def measured_device(self) -> int | None:
+        """CUDA's number of the GPU that trtexec is told: what stands behind `--` replaces `device`.
+
+        Raises:
+            TrexError: What stands there is no number.
+        """
+        for word in self.passthrough:
+            flag, _, value = word.partition("=")
+            if flag == "--device":
+                if re.fullmatch(r"[0-9]{1,9}", value) is None:
+                    raise TrexError(f"{word} behind --: not the number of a GPU")
+                return int(value)
+        return self.device
+
 
 def default_name(options: CaptureOptions) -> str:
     """The model's file name without its ending: `resnet` for `models/resnet.onnx`."""

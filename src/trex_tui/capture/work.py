@@ -178,9 +178,9 @@ class _Capture:
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
-        options = self.request.options
-        driver = self.place.driver()
-        with locked_clocks(self.request.lock_clocks, options.device, manifest.before, driver) as (lock, said):
+        wish, driver = self.request.lock_clocks, self.place.driver()
+        device = None if wish is None else self.request.options.measured_device()
+        with locked_clocks(wish, device, manifest.before, driver) as (lock, said):
             for text in said:
                 self.view.note(text)
             manifest.remarks.extend(said if lock is not None and not lock.locked else ())
@@ -271,7 +271,8 @@ class _Capture:
         self.manifest.remarks.extend(verdict.remarks)
         if not verdict.passed:
             return self._give_up(one, verdict, seen)
-        write_metadata(one.log, one.role, self.names.file(f"{one.role}.metadata.json", one.number))
+        metadata = self.names.file(f"{one.role}.metadata.json", one.number)
+        write_metadata(one.log, one.role, metadata, with_ids=self.request.with_ids)
         if one.role == BUILD:
             self.manifest.engine = {"path": one.engine.name, **self.place.entry(one.engine)}
         self.manifest.write(self.names)

@@ -147,7 +147,10 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--with-engine", action="store_true", help="with --host: fetch the engine too")
     group.add_argument(
-        "--with-ids", action="store_true", help="note host name, UUIDs and serial numbers of this machine"
+        "--with-ids",
+        action="store_true",
+        help="note host name, UUIDs and serial numbers of this machine, in manifest and metadata; logs are trtexec's own, and "
+        "have the UUIDs and paths that it prints",
     )
     group.add_argument(
         "--lock-clocks",
