@@ -102,6 +102,7 @@ class TestCommand:
             ["--onnx", "net.onnx", "--timeout", "soon"],
             ["--onnx", "net.onnx", "--device", "-1"],
             ["--onnx", "net.onnx", "--sparsity", "some"],
+            ["--onnx", "net.onnx", "--duration", "٣"],
         ],
     )
     @pytest.mark.usefixtures("here")
@@ -119,6 +120,7 @@ class TestCommand:
             (["--onnx", "net.onnx", "--name", ""], "--name"),
             (["--onnx", "net.onnx", "--load-inputs", "x:net.onnx,y:absent"], "absent does not exist"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it itself"),
+            (["--engine", "net.onnx", "--resume"], "--resume saves a build"),
             (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: of a build"),
         ],
     )
@@ -152,7 +154,7 @@ class TestCommand:
             *("--max-shapes=x:3", "--profile-index=1", "--load-inputs=x:c", "--dla=0"),
             "--allow-gpu-fallback",
             *("--device=1", "--workspace=64", "--timing-cache=t", "--plugin=c", "--optimization-level=2"),
-            *("--version-compatible", "--hardware-compatibility=ampere+", "--warmup=1", "--duration=2"),
+            *("--version-compatible", "--hardware-compatibility=ampere+", "--warmup=1", "--duration=0.5"),
             *("--iterations=3", "--avg-runs=4", "--percentile=5", "--inf-streams=6", "--no-cuda-graph"),
             *("--data-transfers", "--repeat=2", "--name=other", "--outdir=there"),
         ]

@@ -113,7 +113,9 @@ def test_a_slice(smi: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, gpus: 
             pass
         assert told(smi) == []
         return
-    with locked_clocks("max", 0, facts) as (_, said):
+    with locked_clocks("max", 0, facts) as (lock, said):
+        assert lock is not None
+        assert lock.document(with_ids=False)["gpu"] == ("0" if gpu == "0" else "…")
         assert said == ["GPU clocks locked to 2100 MHz, those of the whole GPU with all its slices"]
     assert told(smi) == [f"-i {gpu} -lgc 2100,2100", f"-i {gpu} -rgc"]
 

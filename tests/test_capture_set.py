@@ -112,9 +112,20 @@ class TestWhole:
             assert manifest["host"][moment]["kernel"]
             assert manifest["host"][moment]["host_name"] is None
 
-    def test_ids_only_when_asked_for(self, bench: Bench) -> None:
-        bench.capture(with_ids=True)
-        assert manifest_of(bench)["host"]["before"]["host_name"]
+    @pytest.mark.parametrize("with_ids", [False, True])
+    def test_ids_only_when_asked_for(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, with_ids: bool
+    ) -> None:
+        """But for the logs, which are what trtexec printed."""
+        uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", uuid)
+        bench.capture(with_ids=with_ids)
+        told = {name for name, data in bench.bytes().items() if uuid.encode() in data}
+        logs = {"net.engine.build.log", "net.engine.profile.log"}
+        assert told == (logs | {"net.build.metadata.json", "net.profile.metadata.json"} if with_ids else logs)
+        manifest = manifest_of(bench)
+        assert bool(manifest["host"]["before"]["host_name"]) == with_ids
+        assert manifest["host"]["before"]["cuda"]["visible"].startswith("GPU-#")
 
     def test_repeats_are_kept_apart(self, bench: Bench) -> None:
         bench.capture(repeat=3)

@@ -149,8 +149,8 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--with-ids",
         action="store_true",
-        help="note host name, UUIDs and serial numbers of this machine, in manifest and metadata; logs are trtexec's own, and "
-        "have the UUIDs and paths that it prints",
+        help="note host name, UUIDs and serial numbers of this machine in manifest and metadata; the logs, byte for byte "
+        "trtexec's, have the UUIDs that it prints",
     )
     group.add_argument(
         "--lock-clocks",
@@ -191,6 +191,10 @@ def run_capture(options: argparse.Namespace) -> int:
         raise TrexError("capture runs on Linux; the files it leaves can be explored anywhere")
     wanted = _options_of(options)
     checked_inputs(wanted)
+    if options.resume and not wanted.builds:
+        from trex_tui.errors import TrexError
+
+        raise TrexError("--resume saves a build, and --engine is built already; leave it out")
     request = _request_of(options, wanted)
     if options.host:
         return _elsewhere(options, request)
