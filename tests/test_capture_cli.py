@@ -17,6 +17,7 @@ import pytest
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
 from trex_tui.artifacts import find
+from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.judge import Verdict
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.run import Outcome
@@ -199,12 +200,13 @@ class TestDryRun:
         assert all(line.isprintable() for line in lines)
         assert not record.exists() or calls(record) == []
         assert not Path("out dir").exists()
-        Path(".out dir.partial").mkdir()
+        work = Workspace(Path("out dir"), os.fsdecode(name.removesuffix(b".onnx"))).path
+        work.mkdir()
         for line in lines:
             subprocess.run(["bash", "-c", line], check=True, capture_output=True)
         by_hand = calls(record)
         Path("out dir").mkdir(exist_ok=True)
-        shutil.rmtree(".out dir.partial")
+        shutil.rmtree(work)
         assert capture(f"--onnx={os.fsdecode(name)}", "--outdir=out dir") == 0
         assert calls(record)[2:] == by_hand
 
@@ -340,10 +342,11 @@ class TestViews:
         view.begin(plan_of("build"), 1, 2)
         seen = Watcher()
         for number in range(50):
-            seen.warnings.append(f"warning number {number}")
+            seen.warnings.append(f"warning number {number} " + "x" * 10_000)
             view.progress(seen, 0, None)
         told = [line for line in stream.getvalue().splitlines() if "warning number" in line]
         assert len(told) == capture_view.MOST_WARNINGS
+        assert all(len(line) < 2 * capture_view.LONGEST_WARNING for line in told)
         assert stream.getvalue().count("more warnings are in the log") == 1
 
     @pytest.mark.parametrize("width", [20, 80])
@@ -407,6 +410,22 @@ class TestOpening:
         assert capture("--onnx", "net.onnx") == 0
         assert "explore it now?" in sys.stderr.getvalue()  # type: ignore[attr-defined]
         assert bool(opened) is yes
+
+    def test_ctrl_c_only_says_no(
+        self, here: Bench, opened: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The set is there: a script must not take it for an interrupted one."""
+
+        class Asked(Tty):
+            def readline(self, *_: object) -> str:
+                raise KeyboardInterrupt
+
+        monkeypatch.setenv("TERM", "xterm")
+        for name in ("stdin", "stdout", "stderr"):
+            monkeypatch.setattr(sys, name, Asked())
+        assert capture("--onnx", "net.onnx") == 0
+        assert opened == []
+        assert here.names() == COMPLETE
 
     def test_not_when_told_not_to(self, opened: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", Tty("y\n"))

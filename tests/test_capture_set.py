@@ -197,6 +197,22 @@ class TestProtection:
         assert {name: after[name] for name in before} == before
         assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
 
+    def test_two_models_into_one_new_directory_at_once(self, bench: Bench) -> None:
+        """The first that is done makes the directory, the second moves in; nobody is told of another capture of itself."""
+
+        def begun(_: object) -> None:
+            bench.notes.on_progress = lambda _: None
+            other = Bench(bench.place, bench.programs)
+            assert other.capture(name="two", outdir=bench.outdir).passed
+
+        bench.notes.on_progress = begun
+        assert bench.capture(name="one").passed
+        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert not list(bench.outdir.parent.glob(".*"))
+        long = Workspace(bench.place / ("d" * 250), "n" * 200).path
+        assert len(long.name) < 255
+        assert long != Workspace(bench.place / ("d" * 250), "m" * 200).path
+
     def test_measured_again_an_engine_keeps_its_build(self, bench: Bench) -> None:
         bench.capture()
         kept = {name: data for name, data in bench.bytes().items() if "build" in name or name == "net.engine"}
@@ -382,6 +398,7 @@ class TestResume:
         assert any(one.endswith(reason) for one in bench.notes.lines)
 
     def test_a_damaged_manifest(self, bench: Bench, record: Path) -> None:
+        bench.capture()
         for text in (
             "",
             "[]",
@@ -389,7 +406,6 @@ class TestResume:
             '{"schema": "trex-tui/capture/1"}',
             '{"schema": "trex-tui/capture/1", "runs": 3}',
         ):
-            bench.capture(force=True)
             (bench.outdir / "net.capture.json").write_text(text, encoding="utf-8")
             before = len(calls(record))
             assert bench.capture(resume=True, force=True).passed

@@ -33,6 +33,7 @@ from trex_tui.capture.resume import (
 from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop
 from trex_tui.capture.watch import Watcher
 from trex_tui.errors import TrexError
+from trex_tui.text import plural
 
 
 class View(Protocol):
@@ -306,7 +307,8 @@ class _Capture:
         self.view.progress(seen, outcome.wall_s, None)
         verdict = gone or judge(one, outcome, seen, self.trtexec, self.place.head)
         if outcome.children:
-            remark = f"trtexec left {outcome.children} processes behind; they were ended"
+            were = "it was" if outcome.children == 1 else "they were"
+            remark = f"trtexec left {plural(outcome.children, 'process', 'processes')} behind; {were} ended"
             verdict = replace(verdict, remarks=(*verdict.remarks, remark))
         self.manifest.add_run(one, outcome, verdict, one.log)
         self.view.end(outcome, verdict)
@@ -316,6 +318,7 @@ class _Capture:
         interrupted = verdict.key == INTERRUPTED
         manifest = self.manifest
         manifest.status = "interrupted" if interrupted else "failed"
+        manifest.remarks = list(dict.fromkeys(manifest.remarks))
         manifest.ended = datetime.now(timezone.utc)
         if not interrupted and verdict.key != LOST:  # somebody waits for the prompt, or nobody answers
             manifest.after = self.place.probe(with_ids=self.request.with_ids)

@@ -315,7 +315,11 @@ def _offer(request: Request, wants_open: bool | None) -> int:
             return _OK
         sys.stderr.write("explore it now? [Y/n] ")
         sys.stderr.flush()
-        wants_open = sys.stdin.readline().strip().lower() in ("", "y", "yes")
+        try:
+            wants_open = sys.stdin.readline().strip().lower() in ("", "y", "yes")
+        except KeyboardInterrupt:  # the capture is done: this only says no to the question
+            sys.stderr.write("\n")
+            wants_open = False
     if not wants_open:
         return _OK
     from trex_tui.cli import main
