@@ -289,9 +289,12 @@ def _tell(result: Result, request: Request, wants_open: bool | None) -> int:
     if result.interrupted:
         _say("interrupted" + (f"; the logs are in {result.directory}" if result.directory else ""))
         return _INTERRUPTED
+    from trex_tui.artifacts.host_state import cut
+    from trex_tui.commands.capture_view import LONGEST_LINE
+
     what = f"{result.run.role} run" if result.run else "capture"
     for line in result.last:
-        _say(f"  {line}", prefix="")
+        _say(f"  {cut(line, LONGEST_LINE)}", prefix="")
     if result.log is not None:
         _say(f"the whole log: {result.log}")
     _say(f"error: {what} failed: {result.verdict}")

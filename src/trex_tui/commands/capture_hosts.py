@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TextIO
 
+from trex_tui.artifacts.host_state import cut
 from trex_tui.capture.judge import LOST
 from trex_tui.capture.options import checked_cache
 from trex_tui.capture.plan import BUILD
@@ -19,7 +20,7 @@ from trex_tui.capture.run import Stop, stop_on_signals
 from trex_tui.capture.scripts import ENGINE, FETCH, KEEP, MAKE, SEND
 from trex_tui.capture.ssh import Ssh, checked_hosts, folder_of
 from trex_tui.capture.work import Request, Result, capture, workspace_of
-from trex_tui.commands.capture_view import CaptureView, make_view
+from trex_tui.commands.capture_view import LONGEST_LINE, CaptureView, make_view
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
@@ -132,7 +133,7 @@ def _tell(result: Result, view: CaptureView, lock: nullcontext[None] | threading
     whose = f"{view.host}: " if isinstance(view, HostView) else ""
     with lock:
         for line in result.last:
-            sys.stderr.write(f"  {whose}{printable(line)}\n")
+            sys.stderr.write(f"  {whose}{printable(cut(line, LONGEST_LINE))}\n")
     if result.log is not None:
         view.say(f"the whole log: {result.log}")
     what = f"{result.run.role} run" if result.run else "capture"

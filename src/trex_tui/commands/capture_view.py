@@ -23,6 +23,8 @@ MOST_WARNINGS = 20
 """Shown of one run; the log has all."""
 LONGEST_WARNING = 300
 """Characters shown of one; a few lines of a terminal."""
+LONGEST_LINE = 600
+"""Of the last lines of a log, where each may be the error; that the whole is in the log is said below them."""
 HEARTBEAT_S = 60.0
 """In a pipe: how long there may be silence. Builds take hours."""
 _MIB = 1 << 20
