@@ -411,22 +411,6 @@ class TestOpening:
         assert "explore it now?" in sys.stderr.getvalue()  # type: ignore[attr-defined]
         assert bool(opened) is yes
 
-    def test_ctrl_c_only_says_no(
-        self, here: Bench, opened: list[list[str]], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """The set is there: a script must not take it for an interrupted one."""
-
-        class Asked(Tty):
-            def readline(self, *_: object) -> str:
-                raise KeyboardInterrupt
-
-        monkeypatch.setenv("TERM", "xterm")
-        for name in ("stdin", "stdout", "stderr"):
-            monkeypatch.setattr(sys, name, Asked())
-        assert capture("--onnx", "net.onnx") == 0
-        assert opened == []
-        assert here.names() == COMPLETE
-
     def test_not_when_told_not_to(self, opened: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", Tty("y\n"))
         monkeypatch.setattr(sys, "stdout", Tty())

@@ -21,6 +21,7 @@ from remote_kit import descendants, name_of
 from test_capture_clocks import FREE, LOCK, SMI, told
 from trex_tui.arguments import build_parser
 from trex_tui.capture import scripts
+from trex_tui.capture.machine import chosen_gpus
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.receiving import Sieve, cut_end, unpack
 from trex_tui.capture.remote_doctor import read_around
@@ -397,12 +398,13 @@ class TestScripts:
             "--query-gpu=temperature.gpu,*) echo '41, 20.5, [N/A], 0';; *) echo 'not a valid field'; exit 2;; esac\n"
         )
         smi.chmod(0o755)
-        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "1,GPU-ab"}
         from trex_tui.capture.host import smi_queries
 
         argv = sh(shell, scripts.PROBE, "w", "1", *smi_queries(with_ids=True))
         facts = read_probe(subprocess.check_output(argv, env=environ), "w", with_ids=True)
         assert facts["gpus"][0]["name"] == "RTX 4090"
+        assert facts["cuda"] == chosen_gpus(environ)
         assert facts["gpus"][0]["temperature_c"] == 41
         assert facts["gpus"][0]["power_limit_w"] is None
         assert facts["kernel"] == os.uname().release
