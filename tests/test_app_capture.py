@@ -27,7 +27,7 @@ HOSTILE = "n[red] '$(touch x)"
 def original(tmp_path_factory: pytest.TempPathFactory, programs: Callable[[str], Trtexec]) -> Path:
     """A complete set, captured once for all tests."""
     bench = Bench(tmp_path_factory.mktemp("captured"), programs)
-    assert bench.capture("10.4.0", iterations=20).passed
+    assert bench.capture("10.4.0", iterations=20, passthrough=("--idleTime=2",)).passed
     return bench.outdir
 
 
@@ -66,14 +66,20 @@ async def test_a_new_set_beside_the_old_one_is_compared(place, tmp_path):
         await session.until(lambda: "Enter runs it" in session.text, "the commands")
         assert "--iterations=20" in told(session), "as it was measured before"
         assert "net.again-2" in told(session)
-        await session.press("5")
-        await session.until(lambda: "--duration=5" in told(session))
+        await session.press("0", ".", "5")
+        await session.until(lambda: "--duration=0.5" in told(session))
+        assert told(session).count("--idleTime=2") == 2, "of the command, and from a shell"
         assert calls(tmp_path / "calls") == [], "nothing runs unasked"
         await session.press("enter")
         await session.until(lambda: on_top(session) == "ChooseScreen", "what to do with the new set")
         assert "Captured net.again-2" in session.text
         (words,) = calls(tmp_path / "calls")
-        assert {"--duration=5", "--iterations=20", f"--loadEngine={place / 'net.engine'}"} <= set(words)
+        assert {
+            "--duration=0.5",
+            "--iterations=20",
+            "--idleTime=2",
+            f"--loadEngine={place / 'net.engine'}",
+        } <= set(words)
         assert {name: (place / name).read_bytes() for name in before} == before
         assert [one.name for one in find(place)] == ["net", "net.again-2"]
         await session.press("enter")

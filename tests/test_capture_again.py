@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,8 @@ def again(words: str, version: str | None = "10.4.0", folder: Path = Path("/nowh
 class TestOptions:
     def test_as_it_was_measured(self) -> None:
         found = again(
-            "--loadEngine=x --useCudaGraph --noDataTransfers --shapes=ids:8x128,mask:8x1 --warmUp=500 --duration=10 "
-            "--iterations=7 --avgRuns=3 --percentile=50,99.9 --infStreams=2 --device=1 --useProfile=1"
+            "--loadEngine=x --useCudaGraph --noDataTransfers --useSpinWait --shapes=ids:8x128,mask:8x1 --warmUp=500 "
+            "--duration=10 --iterations=7 --avgRuns=3 --percentile=50,99.9 --infStreams=2 --device=1 --useProfile=1"
         )
         assert found.options == CaptureOptions(
             shapes="ids:8x128,mask:8x1", profile_index=1, device=1, warmup_ms=500, duration_s=10, iterations=7,
@@ -58,14 +59,49 @@ class TestOptions:
         options = again(words, version).options
         assert (options.cuda_graph, options.data_transfers) == (graph, transfers)
 
+    def test_options_that_capture_has_no_name_for(self) -> None:
+        """They go behind `--`: of the window, of the command for a shell, and of none of them silently nothing."""
+        found = again(
+            "--loadEngine=x --versionCompatible --useCudaGraph --noDataTransfers --useSpinWait --dumpProfile "
+            "--separateProfileRun --duration=0.5 --idleTime=20 --warmUp=2.5 --threads --useDLACore=1"
+        )
+        wanted = CaptureOptions(
+            dla=1, version_compatible=True, duration_s=0.5, cuda_graph=True,
+            passthrough=("--idleTime=20", "--warmUp=2.5", "--threads"),
+        )  # fmt: skip
+        assert found.options == wanted
+        assert found.notes == ()
+        words = shlex.split(found.command())[1:]
+        assert _options_of(build_parser().parse_args(words)) == replace(wanted, engine="ENGINE")
+        longer = found.with_length(7, None)
+        assert "--duration=7" in longer.command()
+
+    def test_what_is_not_as_it_was_is_said(self) -> None:
+        """Nothing is left out without a word, options included that no release has yet."""
+        found = again(
+            "--onnx=m --fp16 --optShapes=x:8 --maxTactics=16 --dumpProfile --tensorCoreMood=good --exportOutput=/etc/x "
+            "--plugins=a.so --plugins=b.so"
+        )
+        assert found.options.shapes == "x:8", "what trtexec measures where it has just built"
+        assert found.notes == (
+            "the earlier run had --tensorCoreMood=good, which is not taken over",
+            "the earlier run had --exportOutput=/etc/x, which is not taken over",
+            "the earlier run had --plugins=a.so,b.so: files named in files are not loaded from here",
+            "left out, for the engine is built already: --fp16, --maxTactics=16",
+            "this run waits with --useSpinWait, the earlier did not",
+            "this run profiles layers with --separateProfileRun, the earlier timed while it profiled",
+        )
+        (note,) = again("").notes
+        assert "is not known" in note
+
     def test_files_and_odd_values_are_not_taken(self) -> None:
         found = again(
-            "--useCudaGraph --noDataTransfers --plugins=/tmp/evil.so --loadInputs=x:/etc/passwd "
+            "--useCudaGraph --noDataTransfers --useSpinWait --plugins=/tmp/evil.so --loadInputs=x:/etc/passwd "
             "--shapes=x:1x3,--plugins=y --warmUp=1e9 --duration=٣ --iterations=--help --percentile=;rm"
         )
         assert found.options == CaptureOptions()
-        assert [note.split(":")[0].split("=")[0] for note in found.notes] == [
-            "the earlier run had --plugins", "the earlier run had --loadInputs", "the earlier run had --shapes",
+        assert [note.removeprefix("the earlier run had --").split("=")[0] for note in found.notes] == [
+            "plugins", "loadInputs", "shapes", "warmUp", "duration", "iterations", "percentile",
         ]  # fmt: skip
 
     def test_the_command_asks_for_the_same(self) -> None:

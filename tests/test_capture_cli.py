@@ -17,6 +17,7 @@ import pytest
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
 from trex_tui.artifacts import find
+from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.judge import Verdict
 from trex_tui.capture.plan import RunPlan
 from trex_tui.capture.run import Outcome
@@ -102,6 +103,7 @@ class TestCommand:
             ["--onnx", "net.onnx", "--timeout", "soon"],
             ["--onnx", "net.onnx", "--device", "-1"],
             ["--onnx", "net.onnx", "--sparsity", "some"],
+            ["--onnx", "net.onnx", "--duration", "٣"],
         ],
     )
     @pytest.mark.usefixtures("here")
@@ -119,6 +121,7 @@ class TestCommand:
             (["--onnx", "net.onnx", "--name", ""], "--name"),
             (["--onnx", "net.onnx", "--load-inputs", "x:net.onnx,y:absent"], "absent does not exist"),
             (["--onnx", "net.onnx", "--", "--saveEngine=x"], "capture sets it itself"),
+            (["--engine", "net.onnx", "--resume"], "--resume saves a build"),
             (["--engine", "net.onnx", "--int8", "--workspace", "9"], "--int8, --workspace: of a build"),
         ],
     )
@@ -152,7 +155,7 @@ class TestCommand:
             *("--max-shapes=x:3", "--profile-index=1", "--load-inputs=x:c", "--dla=0"),
             "--allow-gpu-fallback",
             *("--device=1", "--workspace=64", "--timing-cache=t", "--plugin=c", "--optimization-level=2"),
-            *("--version-compatible", "--hardware-compatibility=ampere+", "--warmup=1", "--duration=2"),
+            *("--version-compatible", "--hardware-compatibility=ampere+", "--warmup=1", "--duration=0.5"),
             *("--iterations=3", "--avg-runs=4", "--percentile=5", "--inf-streams=6", "--no-cuda-graph"),
             *("--data-transfers", "--repeat=2", "--name=other", "--outdir=there"),
         ]
@@ -197,12 +200,13 @@ class TestDryRun:
         assert all(line.isprintable() for line in lines)
         assert not record.exists() or calls(record) == []
         assert not Path("out dir").exists()
-        Path(".out dir.partial").mkdir()
+        work = Workspace(Path("out dir"), os.fsdecode(name.removesuffix(b".onnx"))).path
+        work.mkdir()
         for line in lines:
             subprocess.run(["bash", "-c", line], check=True, capture_output=True)
         by_hand = calls(record)
         Path("out dir").mkdir(exist_ok=True)
-        shutil.rmtree(".out dir.partial")
+        shutil.rmtree(work)
         assert capture(f"--onnx={os.fsdecode(name)}", "--outdir=out dir") == 0
         assert calls(record)[2:] == by_hand
 
@@ -338,10 +342,11 @@ class TestViews:
         view.begin(plan_of("build"), 1, 2)
         seen = Watcher()
         for number in range(50):
-            seen.warnings.append(f"warning number {number}")
+            seen.warnings.append(f"warning number {number} " + "x" * 10_000)
             view.progress(seen, 0, None)
         told = [line for line in stream.getvalue().splitlines() if "warning number" in line]
         assert len(told) == capture_view.MOST_WARNINGS
+        assert all(len(line) < 2 * capture_view.LONGEST_WARNING for line in told)
         assert stream.getvalue().count("more warnings are in the log") == 1
 
     @pytest.mark.parametrize("width", [20, 80])

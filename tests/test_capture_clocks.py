@@ -16,6 +16,7 @@ import pytest
 from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
 from trex_tui.capture.clocks import ClockLock, locked_clocks, note_lock, which_gpu
 from trex_tui.capture.host import Host
+from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.remote_clocks import RemoteDriver
 from trex_tui.capture.run import Stop
 from trex_tui.capture.ssh import Ssh
@@ -27,6 +28,9 @@ SMI = """\
 case "$*" in
 *--query-gpu=clocks.max.sm*) echo 2100; exit 0 ;;
 *--query-gpu=*) exit 2 ;;
+-L)
+  echo 'GPU 0: NVIDIA A100 (UUID: GPU-a1)'; echo '  MIG 1g.5gb Device 0: (UUID: MIG-aa-11)'
+  echo 'GPU 1: NVIDIA A100 (UUID: GPU-b2)'; echo '  MIG 2g.10gb Device 0: (UUID: MIG-bb-22)'; exit 0 ;;
 esac
 echo "$*" >> "$SMI_CALLS"
 case "$*" in
@@ -82,6 +86,38 @@ def test_locked_and_freed(bench: Bench, smi: Path) -> None:
         True,
         True,
     )
+
+
+def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the one that trtexec takes, so it is the one that is held."""
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    assert bench.capture(lock_clocks="max", device=3, passthrough=("--device=0",)).passed
+    assert told(smi) == [LOCK, FREE]
+    with pytest.raises(TrexError, match="--device=x behind --: not the number"):
+        CaptureOptions(passthrough=("--device=x",)).measured_device()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "gpus", "gpu"),
+    [("MIG-bb-22", 1, "0"), ("MIG-bb-22", 2, "GPU-b2"), ("MIG-GPU-aa/1/0", 2, "GPU-aa"), ("MIG-dd", 2, None)],
+)
+def test_a_slice(smi: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, gpus: int, gpu: str | None) -> None:
+    """Its clocks are those of the GPU that it is cut from, which is said."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    facts = {"gpus": [{}] * gpus}
+    if gpu is None:
+        with (
+            pytest.raises(TrexError, match="does not tell which of them has MIG-dd"),
+            locked_clocks("max", 0, facts),
+        ):
+            pass
+        assert told(smi) == []
+        return
+    with locked_clocks("max", 0, facts) as (lock, said):
+        assert lock is not None
+        assert lock.document(with_ids=False)["gpu"] == ("0" if gpu == "0" else "…")
+        assert said == ["GPU clocks locked to 2100 MHz, those of the whole GPU with all its slices"]
+    assert told(smi) == [f"-i {gpu} -lgc 2100,2100", f"-i {gpu} -rgc"]
 
 
 def test_not_unless_asked(bench: Bench, smi: Path) -> None:
@@ -257,6 +293,7 @@ def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: 
         (2, 4, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "2"),
         (1, 4, {"CUDA_VISIBLE_DEVICES": "GPU-a,GPU-b"}, "GPU-b"),
         (1, 4, {"CUDA_VISIBLE_DEVICES": "3,2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "2"),
+        (None, 1, {"CUDA_VISIBLE_DEVICES": "MIG-aa"}, "MIG-aa"),
         (None, 2, {}, None),
         (1, 2, {}, None),
         (1, 2, {"CUDA_VISIBLE_DEVICES": "3,2"}, None),

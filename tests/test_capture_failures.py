@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, is_running
 from helpers import ARTIFACTS, some
+from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.failures import FAILURES, recognise
 from trex_tui.capture.flags import parse_version
 from trex_tui.capture.judge import judge
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.run import Outcome
+from trex_tui.capture.run import TIMED_OUT, Outcome
 from trex_tui.capture.watch import Watcher
 
 # Failure of the stand-in -> key of the verdict, the run that fails, words of the sentence, words of the remedy.
@@ -202,8 +204,20 @@ class TestOddities:
         monkeypatch.setenv("FAKE_TRTEXEC_CHILD", str(pid_file))
         result = bench.capture(grace_s=0.05)
         assert result.passed
-        assert any("left 1 processes behind" in one for one in result.remarks)
+        assert any("left 1 process behind; it was ended" in one for one in result.remarks)
         assert not is_running(int(pid_file.read_text()))
+        monkeypatch.setenv("FAKE_TRTEXEC_FAIL", "child,crash@profile")
+        result = bench.capture(grace_s=0.05, force=True)
+        assert not result.passed
+        assert len(result.remarks) == len(set(result.remarks)), "said once, though both runs did it"
+        assert any("left 1 process behind" in one for one in result.remarks)
+
+    def test_one_that_takes_long_to_end(self) -> None:
+        now = datetime.now(timezone.utc)
+        outcome = Outcome(None, 9, TIMED_OUT, now, now, 6.2, timeout_s=1)
+        plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
+        verdict = judge(plan, outcome, Watcher(), Trtexec(Path("t"), "10.4.0", 26, frozenset()))
+        assert verdict.sentence == "ended after 1 s, the time allowed (and 5 s more until it was gone)"
 
     def test_timeout(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")
@@ -211,6 +225,7 @@ class TestOddities:
         result = bench.capture(timeout_s=0.3)
         assert result.verdict is not None
         assert result.verdict.key == "timed_out"
+        assert result.verdict.sentence == "ended after 0.3 s, the time allowed"
         assert "--timeout" in result.verdict.remedy
         assert result.log is not None
         assert result.log.is_file()

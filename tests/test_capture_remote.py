@@ -19,7 +19,9 @@ from fake_trtexec import install
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from remote_kit import descendants, name_of
 from test_capture_clocks import FREE, LOCK, SMI, told
+from trex_tui.arguments import build_parser
 from trex_tui.capture import scripts
+from trex_tui.capture.machine import chosen_gpus
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.receiving import Sieve, cut_end, unpack
 from trex_tui.capture.remote_doctor import read_around
@@ -28,6 +30,8 @@ from trex_tui.capture.remote_host import read_probe
 from trex_tui.capture.sending import external_data, moved
 from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
 from trex_tui.cli import main
+from trex_tui.commands.capture import _options_of, _request_of
+from trex_tui.commands.capture_hosts import jobs_of
 from trex_tui.errors import TrexError
 
 SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
@@ -95,6 +99,8 @@ class TestHosts:
         (["--host", "-x", "--dry-run"], "--host"),
         (["--host", "a", "--host", "a"], "there twice"),
         (["--with-engine"], "--with-engine goes with --host"),
+        (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is no directory"),
+        (["--host", "a", "--timing-cache", "/"], "--timing-cache: / is no file"),
     ],
 )
 def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
@@ -111,6 +117,21 @@ def location(name: bytes) -> bytes:
     size = len(name)
     length = bytes([size]) if size < 128 else bytes([size & 0x7F | 0x80, size >> 7])
     return b"\x0a\x08location\x12" + length + name
+
+
+def test_several_machines_have_a_timing_cache_each(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"x")
+    words = ["capture", "--onnx", str(tmp_path / "net.onnx"), "--timing-cache", str(tmp_path / "tc")]
+    options = build_parser().parse_args([*words, "--host", "ssh://a:22", "--host", "b"])
+    request = _request_of(options, _options_of(options))
+    caches = [job.request.options.timing_cache for job in jobs_of(options, request)]
+    assert caches == [str(tmp_path / "tc.ssh___a_22"), str(tmp_path / "tc.b")]
+    options.host = ["b"]
+    assert jobs_of(options, request)[0].request.options.timing_cache == str(tmp_path / "tc")
+    (tmp_path / "tc.b").mkdir()
+    options.host = ["a", "b"]
+    with pytest.raises(TrexError, match=r"--timing-cache: .*tc\.b is no file"):
+        jobs_of(options, request)
 
 
 class TestSending:
@@ -205,6 +226,20 @@ class TestComingBack:
         with pytest.raises(ConnectionLostError, match="before f was here"):
             unpack(iter([b"10\nhal"]), [tmp_path / "f"], "jet")
         assert list(tmp_path.iterdir()) == []
+
+    def test_two_that_fetch_to_one_place(self, tmp_path: Path) -> None:
+        """The file is one of both, whole, though they come at the same time."""
+        target = tmp_path / ("f" * 255)
+
+        def first() -> Iterator[bytes]:
+            yield b"6\naaa"
+            unpack(iter([b"3\nbbb"]), [target], "xavier")
+            assert target.read_bytes() == b"bbb"
+            yield b"aaa"
+
+        unpack(first(), [target], "jet")
+        assert target.read_bytes() == b"aaaaaa"
+        assert list(tmp_path.iterdir()) == [target]
 
 
 def path_of(found: Found) -> Path | None:
@@ -363,12 +398,13 @@ class TestScripts:
             "--query-gpu=temperature.gpu,*) echo '41, 20.5, [N/A], 0';; *) echo 'not a valid field'; exit 2;; esac\n"
         )
         smi.chmod(0o755)
-        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+        environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "1,GPU-ab"}
         from trex_tui.capture.host import smi_queries
 
         argv = sh(shell, scripts.PROBE, "w", "1", *smi_queries(with_ids=True))
         facts = read_probe(subprocess.check_output(argv, env=environ), "w", with_ids=True)
         assert facts["gpus"][0]["name"] == "RTX 4090"
+        assert facts["cuda"] == chosen_gpus(environ)
         assert facts["gpus"][0]["temperature_c"] == 41
         assert facts["gpus"][0]["power_limit_w"] is None
         assert facts["kernel"] == os.uname().release

@@ -20,6 +20,7 @@ from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture import artifacts as filing
 from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.place import Here
 from trex_tui.capture.plan import Names
 from trex_tui.capture.run import Stop
 from trex_tui.errors import TrexError
@@ -111,9 +112,20 @@ class TestWhole:
             assert manifest["host"][moment]["kernel"]
             assert manifest["host"][moment]["host_name"] is None
 
-    def test_ids_only_when_asked_for(self, bench: Bench) -> None:
-        bench.capture(with_ids=True)
-        assert manifest_of(bench)["host"]["before"]["host_name"]
+    @pytest.mark.parametrize("with_ids", [False, True])
+    def test_ids_only_when_asked_for(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, with_ids: bool
+    ) -> None:
+        """But for the logs, which are what trtexec printed."""
+        uuid = "GPU-01234567-89ab-cdef-0123-456789abcdef"
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", uuid)
+        bench.capture(with_ids=with_ids)
+        told = {name for name, data in bench.bytes().items() if uuid.encode() in data}
+        logs = {"net.engine.build.log", "net.engine.profile.log"}
+        assert told == (logs | {"net.build.metadata.json", "net.profile.metadata.json"} if with_ids else logs)
+        manifest = manifest_of(bench)
+        assert bool(manifest["host"]["before"]["host_name"]) == with_ids
+        assert manifest["host"]["before"]["cuda"]["visible"].startswith("GPU-#")
 
     def test_repeats_are_kept_apart(self, bench: Bench) -> None:
         bench.capture(repeat=3)
@@ -184,6 +196,22 @@ class TestProtection:
         after = bench.bytes()
         assert {name: after[name] for name in before} == before
         assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+
+    def test_two_models_into_one_new_directory_at_once(self, bench: Bench) -> None:
+        """The first that is done makes the directory, the second moves in; nobody is told of another capture of itself."""
+
+        def begun(_: object) -> None:
+            bench.notes.on_progress = lambda _: None
+            other = Bench(bench.place, bench.programs)
+            assert other.capture(name="two", outdir=bench.outdir).passed
+
+        bench.notes.on_progress = begun
+        assert bench.capture(name="one").passed
+        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert not list(bench.outdir.parent.glob(".*"))
+        long = Workspace(bench.place / ("d" * 250), "n" * 200).path
+        assert len(long.name) < 255
+        assert long != Workspace(bench.place / ("d" * 250), "m" * 200).path
 
     def test_measured_again_an_engine_keeps_its_build(self, bench: Bench) -> None:
         bench.capture()
@@ -327,7 +355,6 @@ class TestResume:
             ("gone", "gone"),
             ("elsewhere", "not brought back"),
             ("weights", "w.bin is not what it was built with"),
-            ("board", "another GPU"),
         ],
     )
     def test_what_does_not_fit(self, bench: Bench, record: Path, change: str, reason: str) -> None:
@@ -345,8 +372,6 @@ class TestResume:
             (bench.outdir / "net.engine").write_bytes(b"ftrt and something else")
         elif change == "weights":
             (bench.place / "w.bin").write_bytes(b"better weights")
-        elif change == "board":
-            change_manifest(bench, lambda root: root["host"]["before"].update(jetson={"soc": "tegra234"}))
         else:
             if change == "elsewhere":
                 change_manifest(bench, lambda root: root.update(remote={"over": "ssh"}))
@@ -355,7 +380,25 @@ class TestResume:
         assert len(calls(record)) == 4, "built again"
         assert any(reason in one for one in bench.notes.lines)
 
+    def test_another_machine(self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Which machine is another, `test_capture_machine` tells; a measurement alone only says that it is one."""
+        board = {"soc": "tegra234", "model": "Orin", "l4t": "36.4.3", "power_mode": "MAXN"}
+        monkeypatch.setattr(Here, "probe", lambda *_, **__: {"jetson": dict(board)})
+        assert bench.capture().remarks == ()
+        assert bench.capture(resume=True, force=True).remarks == ()
+        assert len(calls(record)) == 3
+        board["power_mode"] = "MODE_15W"
+        reason = "it was built in power mode MAXN, this is MODE_15W"
+        engine = bench.outdir / "net.engine"
+        for _ in range(2):  # the set tells of the measurement then, and still of the build
+            result = bench.capture(engine=engine, force=True)
+            assert result.remarks == (f"measured elsewhere than built: {reason}",)
+        assert bench.capture(resume=True, force=True).passed
+        assert len(calls(record)) == 7, "built again"
+        assert any(one.endswith(reason) for one in bench.notes.lines)
+
     def test_a_damaged_manifest(self, bench: Bench, record: Path) -> None:
+        bench.capture()
         for text in (
             "",
             "[]",
@@ -363,7 +406,6 @@ class TestResume:
             '{"schema": "trex-tui/capture/1"}',
             '{"schema": "trex-tui/capture/1", "runs": 3}',
         ):
-            bench.capture(force=True)
             (bench.outdir / "net.capture.json").write_text(text, encoding="utf-8")
             before = len(calls(record))
             assert bench.capture(resume=True, force=True).passed

@@ -105,6 +105,17 @@ class TestSuccess:
         assert not (here / "x").exists()
         assert server.left() == []
 
+    def test_a_timing_cache_that_cannot_be_written(
+        self, here: Path, server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The build may have taken hours: its engine is brought back, and the rest is done."""
+        there = str(program(here / "t"))
+        monkeypatch.setattr("trex_tui.capture.options.checked_cache", lambda _: None)  # it was there then
+        assert capture("--trtexec", there, "--with-engine", "--timing-cache", "gone/cache") == 0
+        assert names(here / "results/net") == COMPLETE
+        assert "the timing cache could not be written to gone/cache: No such file" in capsys.readouterr().err
+        assert server.left() == []
+
     def test_an_engine(self, here: Path, server: Server) -> None:
         there = str(program(here / "t"))
         assert capture("--trtexec", there, "--with-engine") == 0

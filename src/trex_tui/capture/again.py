@@ -1,14 +1,13 @@
 """Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
 
-The options are those of the run that the set has, so that the two can be compared. They come out of files, which are data:
-numbers and shapes are taken, paths are not; libraries and files that the earlier run loaded are only told of.
+The options are those of the run that the set has, so that the two can be compared: `earlier.py` reads them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,29 +17,13 @@ from trex_tui.artifacts.log_options import read_log_options
 from trex_tui.artifacts.naming import display_name, stem_of
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.capture.artifacts import Workspace
-from trex_tui.capture.flags import parse_version
+from trex_tui.capture.earlier import options_of
 from trex_tui.capture.options import CaptureOptions, checked_name
 from trex_tui.capture.quoting import command_line
 from trex_tui.errors import TrexError
 
 _AGAIN = re.compile(r"\.again-\d+$")
 _ENDINGS = (".engine", ".plan", ".trt")
-_SHAPES = re.compile(r"[^\s=,]+:\d+(?:x\d+)*(?:,[^\s=,]+:\d+(?:x\d+)*)*")
-_PERCENTILES = re.compile(r"\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*")
-_NUMBERS = {
-    "--useProfile": "profile_index",
-    "--useDLACore": "dla",
-    "--device": "device",
-    "--warmUp": "warmup_ms",
-    "--duration": "duration_s",
-    "--iterations": "iterations",
-    "--avgRuns": "avg_runs",
-    "--infStreams": "inf_streams",
-    "--streams": "inf_streams",
-}
-_FILES = ("--plugins", "--staticPlugins", "--dynamicPlugins", "--loadInputs")
-_MEASURES_BY_DEFAULT = (11,)
-"""From this version on CUDA graph and no transfers are defaults."""
 _OPTIONS = (
     ("--shapes", "shapes"),
     ("--profile-index", "profile_index"),
@@ -82,14 +65,17 @@ class Again:
         words = ["trex-tui", "capture", "--engine", options.engine or "ENGINE", *given]
         words += ["--allow-gpu-fallback"] if options.allow_gpu_fallback else []
         words += ["--no-cuda-graph"] if options.cuda_graph is False else []
+        words += ["--cuda-graph"] if options.cuda_graph else []
         words += ["--data-transfers"] if options.data_transfers else []
-        return command_line([*words, "--outdir", str(self.outdir), "--name", self.name])
+        words += ["--version-compatible"] if options.version_compatible else []
+        words += ["--outdir", str(self.outdir), "--name", self.name]
+        return command_line([*words, *(["--", *options.passthrough] if options.passthrough else [])])
 
     def impossible(self, problem: str) -> Again:
         """The same where it cannot be done."""
         return replace(self, problem=self.problem or problem)
 
-    def with_length(self, duration_s: int | None, iterations: int | None) -> Again:
+    def with_length(self, duration_s: float | None, iterations: int | None) -> Again:
         """The same, measured for another time; None is trtexec's default."""
         return replace(self, options=replace(self.options, duration_s=duration_s, iterations=iterations))
 
@@ -103,7 +89,7 @@ def measured_again(source: ArtifactSet, command: Sequence[str] = (), version: st
         version: The TensorRT of that run.
     """
     words = list(command) or _of_log(source)
-    options, notes = _options_of(words, version)
+    options, notes = options_of(words, version)
     stem = _AGAIN.sub("", _stem(source))
     directory = source.directory
     engine = _engine_file(source, stem)
@@ -125,45 +111,6 @@ def _of_log(source: ArtifactSet) -> list[str]:
     words = list(read_log_options(path, of_timed_run=True).arguments) if path is not None else []
     # The banner does not quote: where an argument had a space, none can be told from the next.
     return words if all(word.startswith("-") for word in words[1:]) else []
-
-
-def _options_of(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
-    given: dict[str, str] = {}
-    for word in words[1:]:
-        flag, _, value = word.partition("=")
-        given.setdefault(flag, value)
-    fields: dict[str, int] = {
-        field: int(given[flag])
-        for flag, field in _NUMBERS.items()
-        if re.fullmatch(r"[0-9]{1,9}", given.get(flag, ""))
-    }
-    shapes, percentile = given.get("--shapes", ""), given.get("--percentile", "")
-    options = CaptureOptions(
-        shapes=shapes if _SHAPES.fullmatch(shapes) else None,
-        percentile=percentile if _PERCENTILES.fullmatch(percentile) else None,
-        allow_gpu_fallback="--allowGPUFallback" in given,
-        **fields,  # type: ignore[arg-type]
-    )
-    if given and version is not None:
-        options = _with_defaults(options, given, version)
-    return options, tuple(_left_out(given, options))
-
-
-def _with_defaults(options: CaptureOptions, given: Mapping[str, str], version: str) -> CaptureOptions:
-    """CUDA graph and transfers, which are on or off by default."""
-    if parse_version(version) >= _MEASURES_BY_DEFAULT:
-        graph = False if "--noCudaGraph" in given else None
-        return replace(options, cuda_graph=graph, data_transfers="--includeDataTransfers" in given)
-    graph = None if "--useCudaGraph" in given else False
-    return replace(options, cuda_graph=graph, data_transfers="--noDataTransfers" not in given)
-
-
-def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterable[str]:
-    for flag in _FILES:
-        if flag in given:
-            yield f"the earlier run had {flag}={given[flag]}: files named in files are not loaded from here"
-    if given.get("--shapes") and options.shapes is None:
-        yield f"the earlier run had --shapes={given['--shapes']}, which is not understood"
 
 
 def _stem(source: ArtifactSet) -> str:

@@ -1,14 +1,17 @@
 """Where a capture works, and how its files get to where they belong: whole, or not at all.
 
-The work is done in a directory beside the target (`.<name>.partial`). Where the target does not exist yet, that directory
-is renamed to it; otherwise the files of the old set step aside, the new ones move in, and if anything fails on the way
-everything moves back. A failed run leaves its logs, and the engine if there is one, in `<name>.failed/`; the good set stays
-as it was.
+The work is done in a directory beside the target (`.<directory>.<name>.partial`, or `.<name>.partial` where both are called
+alike) or, where files are there already, in it (`.<name>.partial`), so that captures of two models never share one. Where the
+target does not exist yet, that directory is renamed to it; otherwise the files of the old set step aside, the new ones move
+in, and if anything fails on the way everything moves back. A failed run leaves its logs, and the engine if there is one, in
+`<name>.failed/`; the good set stays as it was.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -21,6 +24,8 @@ from trex_tui.errors import TrexError
 
 _LOCK = ".lock"
 _OLD = ".old"
+_LONGEST_NAME = 255
+"""Bytes that a file system takes for a name."""
 _BUILD_ENDINGS = ("engine", "engine.build.log", "build.metadata.json")
 _EXPORTS = (".graph.json", ".profile.json", ".timing.json")
 
@@ -40,7 +45,7 @@ class Workspace:
         self.keeps_build = engine is not None and _is_same(engine, Names(outdir, name).engine)
         self.becomes_target = _is_absent_or_empty(outdir) and _takes_rename(outdir)
         if self.becomes_target:
-            self.path = outdir.parent / f".{outdir.name}.partial"
+            self.path = outdir.parent / _work_name(outdir.name, name)
         else:
             self.path = outdir / f".{name}.partial"
         self._lock: IO[bytes] | None = None
@@ -113,9 +118,7 @@ class Workspace:
         """
         (self.path / _LOCK).unlink(missing_ok=True)
         try:
-            if self.becomes_target and _is_absent_or_empty(self.outdir):
-                self.path.rename(self.outdir)
-            else:
+            if not (self.becomes_target and _renamed(self.path, self.outdir)):
                 self._exchange()
         except OSError as error:
             self.keep_failed(everything=True)
@@ -196,6 +199,31 @@ class Workspace:
             return True
         lock.close()
         return False
+
+
+def _work_name(folder: str, name: str) -> str:
+    """What the work directory beside a target is called: another for each set that is to lie there."""
+    whole = f".{name}.partial" if folder == name else f".{folder}.{name}.partial"
+    if len(os.fsencode(whole)) <= _LONGEST_NAME:
+        return whole
+    return f".{hashlib.sha256(os.fsencode(whole)).hexdigest()[:32]}.partial"
+
+
+def _renamed(path: Path, target: Path) -> bool:
+    """Rename a directory to an empty or absent one; False if that has something in it, another capture's set for one.
+
+    Raises:
+        OSError: It cannot be renamed for another reason.
+    """
+    if not _is_absent_or_empty(target):
+        return False
+    try:
+        path.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    return True
 
 
 def _move(source: Path, target: Path, moved: list[tuple[Path, Path]]) -> None:

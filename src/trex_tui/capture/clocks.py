@@ -19,11 +19,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from trex_tui.errors import TrexError
+from trex_tui.text import plural
 
 MAX = "max"
+_SLICE = "MIG-"
 _TIMEOUT_S = 30
 _IDS = re.compile(r"\b(?:GPU|MIG)-[0-9A-Za-z/-]+|\b[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9]\b")
-"""UUIDs, and addresses on the bus."""
 _LET_GO = 'trap \'\' HUP INT TERM PIPE; read -r _; said=$("$@" 2>&1); code=$?; echo "$said"; exit $code'
 """`read` ends when the last writer of the pipe is gone. The answer is taken whole first: with nobody left to read it, the
 program would die of its first word."""
@@ -40,6 +41,7 @@ class ClockLock:
         locked: Whether the driver said so. It may still deliver less.
         answer: What the driver said.
         released: Whether the driver said that they are free again; None before, or if they never were locked.
+        whole: Whether trtexec has a slice (MIG) of that GPU only, and the clocks are those of all slices.
         ended_early: Whether what holds them was gone before we were done; then nobody knows since when they are free.
     """
 
@@ -50,14 +52,20 @@ class ClockLock:
     answer: str = ""
     released: bool | None = None
     ended_early: bool = False
+    whole: bool = False
 
     def document(self, *, with_ids: bool) -> dict[str, Any]:
         """For JSON; without what names this GPU among others of its kind."""
         found = asdict(self)
         if not with_ids:
-            found["gpu"] = None if self.gpu is None else _IDS.sub("…", self.gpu)
-            found["answer"] = _IDS.sub("…", self.answer)
+            found["gpu"] = None if self.gpu is None else without_ids(self.gpu)
+            found["answer"] = without_ids(self.answer)
         return found
+
+
+def without_ids(text: str) -> str:
+    """A text without what names a GPU among others of its kind: UUIDs, and addresses on the bus."""
+    return _IDS.sub("…", text)
 
 
 class Driver(Protocol):
@@ -120,7 +128,10 @@ def locked_clocks(
     choices = driver.choices()
     if choices is None:
         raise TrexError(f"--lock-clocks: there is no nvidia-smi on PATH{driver.where}")
-    lock.gpu = which_gpu(device, len(host.get("gpus") or []), choices)
+    count = len(host.get("gpus") or [])
+    lock.gpu = which_gpu(device, count, choices)
+    if lock.gpu.startswith(_SLICE):
+        lock.gpu, lock.whole = _gpu_of_slice(lock.gpu, count, driver), True
     lock.target_mhz = _target(driver, lock.gpu, asked)
     with driver.hold(lock):
         said.append(_what_happened(lock))
@@ -201,7 +212,7 @@ def note_release(lock: ClockLock, code: int | None, answer: bytes) -> None:
 
 
 def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str:
-    """The GPU of trtexec's `--device`, as nvidia-smi calls it: CUDA counts in an order of its own.
+    """The GPU of trtexec's `--device`, as nvidia-smi calls it, or a slice, `MIG-…`: CUDA counts in an order of its own.
 
     Raises:
         TrexError: There are several, and the environment does not say which is which.
@@ -211,13 +222,37 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     by_bus = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
     if visible:
         chosen = visible[place] if place < len(visible) else ""
-        if chosen.startswith("GPU-") or (chosen.isdecimal() and (by_bus or count <= 1)):
+        if chosen.startswith(("GPU-", _SLICE)) or (chosen.isdecimal() and (by_bus or count <= 1)):
             return chosen
     elif by_bus or (count <= 1 and place == 0):
         return str(place)
     raise TrexError(
-        f"--lock-clocks: {count} GPUs, and CUDA numbers them in another order than nvidia-smi; "
-        "set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name one by its UUID in CUDA_VISIBLE_DEVICES"
+        f"--lock-clocks: {plural(count, 'GPU')}, and it cannot be told which is CUDA's device {place}, for CUDA numbers them "
+        "in another order than nvidia-smi; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name one by its UUID in CUDA_VISIBLE_DEVICES"
+    )
+
+
+def _gpu_of_slice(chosen: str, count: int, driver: Driver) -> str:
+    """The GPU that a slice (MIG) is of: clocks are those of the whole.
+
+    Before driver 470 a slice was called after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.
+
+    Raises:
+        TrexError: There are several GPUs, and nvidia-smi does not say which has it.
+    """
+    old = re.match(r"MIG-(GPU-[0-9A-Fa-f-]+)", chosen)
+    if old is not None:
+        return old[1]
+    if count <= 1:
+        return "0"
+    gpu = ""
+    for line in driver.ask("-L").splitlines():
+        if match := re.match(r"GPU [0-9]+:.*\(UUID: (GPU-[0-9A-Fa-f-]+)\)", line):
+            gpu = match[1]
+        elif f"(UUID: {chosen}" in line and gpu:
+            return gpu
+    raise TrexError(
+        f"--lock-clocks: {count} GPUs, and nvidia-smi -L does not tell which of them has {chosen}"
     )
 
 
@@ -236,7 +271,8 @@ def _target(driver: Driver, gpu: str, asked: str) -> int:
 
 def _what_happened(lock: ClockLock) -> str:
     if lock.locked:
-        return f"GPU clocks locked to {lock.target_mhz} MHz"
+        of_all = ", those of the whole GPU with all its slices" if lock.whole else ""
+        return f"GPU clocks locked to {lock.target_mhz} MHz{of_all}"
     first = (lock.answer.strip().splitlines() or ["nvidia-smi said nothing"])[0]
     by_hand = f"sudo nvidia-smi -i {lock.gpu} -lgc {lock.target_mhz},{lock.target_mhz}"
     return f"GPU clocks are NOT locked: {first} (by hand: {by_hand}, afterwards -rgc)"

@@ -18,6 +18,7 @@ from typing import Any
 
 from trex_tui.artifacts import host_state
 from trex_tui.artifacts.host_state import HostState, read_host_state
+from trex_tui.capture.machine import chosen_gpus
 
 _TIMEOUT_S = 10
 _MOST_TEXT = 20_000
@@ -89,6 +90,7 @@ class Recording:
 
     Attributes:
         system: `release`, `machine` and, on request, `node`, as uname has them.
+        environment: The variables that choose GPUs.
         programs: Program -> its path, where it has one.
         answers: Last argument that tells what was asked (`--query-gpu=…`, `-q`) -> exit code, text.
     """
@@ -96,6 +98,7 @@ class Recording:
     system: Mapping[str, str]
     programs: Mapping[str, str]
     answers: Mapping[str, tuple[int, str]]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def probe_host(
@@ -118,6 +121,7 @@ def probe_host(
     parts: tuple[Callable[[], None], ...] = (
         lambda: _system(host, root, with_ids),
         lambda: _gpus(host, path, with_ids),
+        lambda: host.facts.update(cuda=chosen_gpus(recording.environment if recording else environ)),
         lambda: _jetson(host, root, path),
         lambda: _clocks(host, root),
         lambda: _temperatures(host, root),

@@ -72,7 +72,7 @@ def judge(
         return Verdict(False, "interrupted", "interrupted")
     if outcome.stopped == TIMED_OUT:
         remedy = "allow more time with --timeout; the first build on a Jetson takes hours for large models"
-        return Verdict(False, "timed_out", f"ended after {outcome.wall_s:.0f} s, the time allowed", remedy)
+        return Verdict(False, "timed_out", _too_long(outcome), remedy)
     if outcome.exit_code != 0:
         return _failed(outcome, seen)
     if seen.status != "PASSED":
@@ -83,6 +83,15 @@ def judge(
         remedy = "see whether the disk is full (df) and the directory can be written"
         return Verdict(False, "files", f"trtexec says that it passed, but {broken}", remedy)
     return Verdict(True, remarks=(*remarks(seen.warnings), *_names_only(run)))
+
+
+def _too_long(outcome: Outcome) -> str:
+    """With the time that it took to end, where a person would notice it."""
+    if outcome.timeout_s is None:
+        return "ended when the time allowed was over"
+    grace_s = outcome.wall_s - outcome.timeout_s
+    after = f" (and {grace_s:.0f} s more until it was gone)" if grace_s >= 1 else ""
+    return f"ended after {outcome.timeout_s:g} s, the time allowed{after}"
 
 
 def _failed(outcome: Outcome, seen: Watcher) -> Verdict:

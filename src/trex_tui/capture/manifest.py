@@ -15,8 +15,9 @@ from trex_tui._version import __version__
 from trex_tui.artifacts.capture_manifest import SCHEMA
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import files_below
-from trex_tui.capture.clocks import ClockLock
+from trex_tui.capture.clocks import ClockLock, without_ids
 from trex_tui.capture.judge import Verdict
+from trex_tui.capture.machine import machine_of
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
 from trex_tui.capture.run import Outcome
@@ -94,6 +95,7 @@ class Manifest:
                 "number": run.number,
                 "command": list(run.argv),
                 "build_key": build_key(run) if run.role == BUILD else None,
+                "machine": machine_of(self.before) if run.role == BUILD else None,
                 "log": str(log.relative_to(self.directory)),
                 "started": _stamp(outcome.started),
                 "ended": _stamp(outcome.ended),
@@ -130,7 +132,8 @@ class Manifest:
             "current_directory": os.getcwd(),  # noqa: PTH109 - what relative paths are relative to
             "remote": self.remote,
             "runs": self.runs,
-            "remarks": self.remarks,
+            # By hand a GPU is unlocked by its UUID.
+            "remarks": self.remarks if self.with_ids else [without_ids(one) for one in self.remarks],
             "clocks": None if self.clocks is None else self.clocks.document(with_ids=self.with_ids),
             "host": {"before": self.before, "after": self.after},
             "files": files,

@@ -8,6 +8,7 @@ from typing import Any
 
 from trex_tui.artifacts.buildlog.as_records import role_document
 from trex_tui.artifacts.buildlog.outline import read_outline
+from trex_tui.capture.clocks import without_ids
 
 
 def metadata_of_log(path: Path, role: str) -> dict[str, dict[str, Any]]:
@@ -19,11 +20,16 @@ def metadata_of_log(path: Path, role: str) -> dict[str, dict[str, Any]]:
     return role_document(read_outline(path), role)
 
 
-def write_metadata(log: Path, role: str, target: Path) -> None:
-    """Write it beside the log.
+def write_metadata(log: Path, role: str, target: Path, *, with_ids: bool = False) -> None:
+    """Write it beside the log; what names a GPU among others of its kind only on request, though the log keeps it.
 
     Raises:
         ArtifactError: The log cannot be read.
         OSError: The file cannot be written.
     """
-    target.write_text(json.dumps(metadata_of_log(log, role), indent=4) + "\n", encoding="utf-8")
+    found = metadata_of_log(log, role)
+    if not with_ids and (device := found.get("device_information")):
+        found["device_information"] = {
+            key: without_ids(value) if isinstance(value, str) else value for key, value in device.items()
+        }
+    target.write_text(json.dumps(found, indent=4) + "\n", encoding="utf-8")

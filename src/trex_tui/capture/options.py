@@ -58,7 +58,7 @@ class CaptureOptions:
     version_compatible: bool = False
     hardware_compatibility: str | None = None
     warmup_ms: int | None = None
-    duration_s: int | None = None
+    duration_s: float | None = None
     iterations: int | None = None
     avg_runs: int | None = None
     percentile: str | None = None
@@ -77,6 +77,20 @@ class CaptureOptions:
     def builds(self) -> bool:
         """Whether an engine is built, not only profiled."""
         return self.onnx is not None
+
+    def measured_device(self) -> int | None:
+        """CUDA's number of the GPU that trtexec is told: what stands behind `--` replaces `device`.
+
+        Raises:
+            TrexError: What stands there is no number.
+        """
+        for word in self.passthrough:
+            flag, _, value = word.partition("=")
+            if flag == "--device":
+                if re.fullmatch(r"[0-9]{1,9}", value) is None:
+                    raise TrexError(f"{word} behind --: not the number of a GPU")
+                return int(value)
+        return self.device
 
 
 def default_name(options: CaptureOptions) -> str:
@@ -130,12 +144,37 @@ def _file_of(text: str) -> str:
     return next((text[at + 1 :] for at in cuts if Path(text[at + 1 :]).is_file()), last)
 
 
+def checked_cache(text: str) -> None:
+    """See that a timing cache can be read if it is there, and written: trtexec does so when hours of building are over.
+
+    Raises:
+        TrexError: It cannot.
+    """
+    path = Path(text)
+    try:
+        if os.path.lexists(path):
+            if not path.is_file():
+                raise TrexError(f"--timing-cache: {path} is no file")
+            if not os.access(path, os.R_OK | os.W_OK):
+                raise TrexError(f"--timing-cache: {path} may not be read and written")
+        elif not path.parent.is_dir():
+            raise TrexError(
+                f"--timing-cache: {path.parent} is no directory, so {path.name} cannot be written there"
+            )
+        elif not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
+            raise TrexError(f"--timing-cache: {path} cannot be written")
+    except (OSError, ValueError) as error:
+        raise TrexError(f"--timing-cache: {path!s}: {error}") from None
+
+
 def checked_inputs(options: CaptureOptions) -> None:
     """See that the model and all files named beside it are there, before anything runs.
 
     Raises:
         TrexError: One is not, or cannot be read.
     """
+    if options.timing_cache is not None and options.builds:
+        checked_cache(options.timing_cache)
     if (options.onnx is None) == (options.engine is None):
         raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
     if not options.builds and (idle := _of_a_build(options)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -81,9 +82,10 @@ def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
         if not size.strip().isdigit():
             continue
         left = int(size)
-        part = target.with_name(f".{target.name}.part")
+        # Of this process alone: somebody else may be fetching the same file.
+        part = target.with_name(f".trex-tui.{secrets.token_hex(8)}.part")
         try:
-            with part.open("wb") as file:
+            with part.open("xb") as file:
                 while left:
                     rest = rest or _more(pieces, target, host)
                     file.write(rest[:left])

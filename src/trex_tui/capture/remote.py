@@ -245,12 +245,16 @@ class Remote:
         pairs = [
             (str(remote), local) for (_, remote), (_, local) in zip(there.exports, one.exports, strict=True)
         ]
-        cache = self.options.timing_cache if self.options else None
-        if one.role == BUILD and cache is not None:
-            pairs.append((f"{self.directory}/timing.cache", Path(cache)))
         if one.role == BUILD and self.with_engine:
             pairs.append((str(there.engine), one.engine))
         return pairs
+
+    def cache(self, one: RunPlan) -> list[tuple[str, Path]]:
+        """The timing cache in the same way, if a run leaves one that is wanted."""
+        text = self.options.timing_cache if self.options else None
+        return (
+            [(f"{self.directory}/timing.cache", Path(text))] if one.role == BUILD and text is not None else []
+        )
 
     def _bring_back(self, one: RunPlan) -> None:
         if one.role == BUILD:
@@ -261,6 +265,13 @@ class Remote:
                 )
         if pairs := self.wanted(one):
             self._fetch(pairs)
+        if cache := self.cache(one):
+            try:
+                self._fetch(cache)
+            except OSError as error:  # the engine is worth more
+                self.note(
+                    f"the timing cache could not be written to {cache[0][1]}: {error.strerror or error}"
+                )
 
     def _fetch(self, pairs: list[tuple[str, Path]]) -> None:
         stream = self.ssh.stream(self.stop, FETCH, self.word, *(remote for remote, _ in pairs))

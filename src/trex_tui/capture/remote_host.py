@@ -37,6 +37,7 @@ def ask_remote(ssh: Ssh, stop: Stop, word: str, *, with_ids: bool) -> dict[str, 
 def read_probe(said: bytes, word: str, *, with_ids: bool) -> dict[str, Any]:
     """Understand what the script printed."""
     system: dict[str, str] = {}
+    environment: dict[str, str] = {}
     programs: dict[str, str] = {}
     answers: dict[str, tuple[int, str]] = {}
     with tempfile.TemporaryDirectory(prefix="trex-tui.") as directory:
@@ -51,13 +52,15 @@ def read_probe(said: bytes, word: str, *, with_ids: bool) -> dict[str, Any]:
                 target.write_bytes(raw)
             elif kind == "uname":
                 system[name] = text.strip()
+            elif kind == "env":
+                environment[name] = text.strip()
             elif kind in ("smi", "nvpmodel"):
                 asked, _, code = name.rpartition(" ")
                 program = "nvidia-smi" if kind == "smi" else kind
                 programs[program] = program
                 key = f"--query-gpu={asked}" if kind == "smi" else asked
                 answers[key] = (int(code) if code.isdecimal() else 127, text)
-        recording = Recording(system, programs, answers)
+        recording = Recording(system, programs, answers, environment)
         document = probe_host(with_ids=with_ids, environ={}, root=root, recording=recording).document()
     for probe in document["probes"].values():
         if "directory" in probe:  # it names the copy

@@ -9,6 +9,7 @@ from typing import Any
 
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import Workspace, take_over
+from trex_tui.capture.machine import differences, machine_of
 from trex_tui.capture.manifest import build_key, file_entry, read_manifest
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
@@ -97,6 +98,12 @@ def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return good[-1] if good else {}
 
 
+def machine_of_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the engine was built on; the set may have been measured elsewhere since."""
+    noted = build_of(manifest).get("machine")
+    return noted if isinstance(noted, dict) else machine_of(_dict(_dict(manifest, "host"), "before"))
+
+
 def _misfits(manifest: Mapping[str, Any], names: Names, wanted: Wanted) -> Iterator[str]:
     """Why the engine cannot be used, cheapest question first."""
     run, trtexec = build_of(manifest), wanted.trtexec
@@ -113,25 +120,13 @@ def _misfits(manifest: Mapping[str, Any], names: Names, wanted: Wanted) -> Itera
     for name in sorted({*inputs, *wanted.inputs}):
         if inputs.get(name) != wanted.inputs.get(name):
             yield f"{name} is not what it was built with"
-    yield from _other_machine(_dict(_dict(manifest, "host"), "before"), wanted.host)
+    yield from differences(machine_of_build(manifest), machine_of(wanted.host))
     if not names.engine.is_file():
         if manifest.get("remote"):
             yield "it was not brought back from the machine that built it (--with-engine does)"
         yield "it is gone"
     elif file_entry(names.engine)["sha256"] != _dict(manifest, "engine").get("sha256"):
         yield "it has changed since"
-
-
-def _other_machine(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Engines are of one kind of GPU. A Jetson's is that of its module, for nvidia-smi need not be there."""
-    gpus = before.get("gpus")
-    old = [one.get("name") for one in gpus if isinstance(one, dict)] if isinstance(gpus, list) else []
-    new = [one.get("name") for one in now.get("gpus") or []]
-    if old and new and old != new:
-        yield "it was built on another GPU"
-    board, this = _dict(before, "jetson"), _dict(now, "jetson")
-    if bool(board) != bool(this) or any(board.get(one) != this.get(one) for one in ("soc", "model")):
-        yield "it was built on another GPU"
 
 
 def _dict(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -46,6 +46,7 @@ class Outcome:
         wall_s: Between them, by a clock that nobody sets.
         children: Processes that it left behind, and that were ended.
         is_gone: False if it survived SIGKILL.
+        timeout_s: How long it might have taken; None if nobody limited it. `wall_s` has the grace in it.
     """
 
     exit_code: int | None
@@ -56,6 +57,7 @@ class Outcome:
     wall_s: float
     children: int = 0
     is_gone: bool = True
+    timeout_s: float | None = None
 
 
 class Stop:
@@ -176,6 +178,7 @@ class _Runner:
         self.grace_s = grace_s
         self.started = datetime.now(timezone.utc)
         self.clock = time.monotonic()
+        self.timeout_s = timeout_s
         self.timeout_at = None if timeout_s is None else self.clock + timeout_s
         self.kill_at: float | None = None
         self.give_up_at: float | None = None
@@ -324,6 +327,7 @@ class _Runner:
             wall_s=time.monotonic() - self.clock,
             children=len(self.children),
             is_gone=self.is_over,
+            timeout_s=self.timeout_s,
         )
 
     def _clean_up(self, pipe: object) -> None:

@@ -81,6 +81,8 @@ PROBE: Final = (
     't=$1 i=$2 q=$3; shift 3; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
     'ask() { if command -v timeout >/dev/null; then timeout 10 "$@"; else "$@"; fi </dev/null 2>&1; }; '
     'say uname release; uname -r; say uname machine; uname -m; [ "$i" = 0 ] || { say uname node; uname -n; }; '
+    'say env CUDA_VISIBLE_DEVICES; printf "%s\\n" "${CUDA_VISIBLE_DEVICES-}"; '
+    'say env CUDA_DEVICE_ORDER; printf "%s\\n" "${CUDA_DEVICE_ORDER-}"; '
     "for f in /.dockerenv /run/.containerenv /proc/1/cgroup /etc/nv_tegra_release /proc/device-tree/compatible "
     "/proc/device-tree/model /proc/meminfo /sys/class/devfreq/*/device/of_node/name /sys/class/devfreq/*/cur_freq "
     "/sys/class/devfreq/*/min_freq /sys/class/devfreq/*/max_freq /sys/class/devfreq/*/governor "

@@ -15,15 +15,25 @@ from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.clocks import ClockLock, locked_clocks
 from trex_tui.capture.host import changes
 from trex_tui.capture.judge import LOST, Verdict, judge
+from trex_tui.capture.machine import differences, is_unknown, machine_of
 from trex_tui.capture.manifest import Manifest, read_manifest
 from trex_tui.capture.metadata import write_metadata
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.place import Here, Place
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
-from trex_tui.capture.resume import Reusable, Wanted, build_of, find_reusable, read_inputs, read_model
+from trex_tui.capture.resume import (
+    Reusable,
+    Wanted,
+    build_of,
+    find_reusable,
+    machine_of_build,
+    read_inputs,
+    read_model,
+)
 from trex_tui.capture.run import GRACE_S, INTERRUPTED, Outcome, Stop
 from trex_tui.capture.watch import Watcher
 from trex_tui.errors import TrexError
+from trex_tui.text import plural
 
 
 class View(Protocol):
@@ -169,9 +179,9 @@ class _Capture:
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
-        options = self.request.options
-        driver = self.place.driver()
-        with locked_clocks(self.request.lock_clocks, options.device, manifest.before, driver) as (lock, said):
+        wish, driver = self.request.lock_clocks, self.place.driver()
+        device = None if wish is None else self.request.options.measured_device()
+        with locked_clocks(wish, device, manifest.before, driver) as (lock, said):
             for text in said:
                 self.view.note(text)
             manifest.remarks.extend(said if lock is not None and not lock.locked else ())
@@ -215,7 +225,10 @@ class _Capture:
         if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
             self.manifest.model = old["model"]
             if build := build_of(old):
-                self.manifest.runs.append({**build, "reused": True})
+                then = machine_of_build(old)
+                self.manifest.runs.append({**build, "machine": then, "reused": True})
+                reasons = differences(then, machine_of(self.manifest.before))
+                self.manifest.remarks.extend(f"measured elsewhere than built: {one}" for one in reasons)
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
         """An engine that need not be built again, if that is wanted and one fits."""
@@ -226,6 +239,10 @@ class _Capture:
         reusable, reasons = find_reusable(self.workspace, wanted)
         for reason in reasons:
             self.view.note(f"not resumed from {reason}")
+        if reusable is not None and is_unknown(machine_of(manifest.before)):
+            manifest.remarks.append(
+                "the engine was taken over, though nothing here tells which GPU it was built on"
+            )
         return reusable
 
     def _take(self, reusable: Reusable) -> None:
@@ -255,7 +272,8 @@ class _Capture:
         self.manifest.remarks.extend(verdict.remarks)
         if not verdict.passed:
             return self._give_up(one, verdict, seen)
-        write_metadata(one.log, one.role, self.names.file(f"{one.role}.metadata.json", one.number))
+        metadata = self.names.file(f"{one.role}.metadata.json", one.number)
+        write_metadata(one.log, one.role, metadata, with_ids=self.request.with_ids)
         if one.role == BUILD:
             self.manifest.engine = {"path": one.engine.name, **self.place.entry(one.engine)}
         self.manifest.write(self.names)
@@ -289,7 +307,8 @@ class _Capture:
         self.view.progress(seen, outcome.wall_s, None)
         verdict = gone or judge(one, outcome, seen, self.trtexec, self.place.head)
         if outcome.children:
-            remark = f"trtexec left {outcome.children} processes behind; they were ended"
+            were = "it was" if outcome.children == 1 else "they were"
+            remark = f"trtexec left {plural(outcome.children, 'process', 'processes')} behind; {were} ended"
             verdict = replace(verdict, remarks=(*verdict.remarks, remark))
         self.manifest.add_run(one, outcome, verdict, one.log)
         self.view.end(outcome, verdict)
@@ -299,6 +318,7 @@ class _Capture:
         interrupted = verdict.key == INTERRUPTED
         manifest = self.manifest
         manifest.status = "interrupted" if interrupted else "failed"
+        manifest.remarks = list(dict.fromkeys(manifest.remarks))
         manifest.ended = datetime.now(timezone.utc)
         if not interrupted and verdict.key != LOST:  # somebody waits for the prompt, or nobody answers
             manifest.after = self.place.probe(with_ids=self.request.with_ids)

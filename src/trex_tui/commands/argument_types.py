@@ -32,6 +32,18 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """Seconds as trtexec reads them: `3`, or `0.5`; a whole number stays one.
+
+    Raises:
+        argparse.ArgumentTypeError: It is no number, or has more than nine digits before the point or six behind it.
+    """
+    match = re.fullmatch(r"[0-9]{1,9}(?:\.([0-9]{1,6}))?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"not a number of seconds such as 3 or 0.5: {text!r}")
+    return float(text) if (match[1] or "").strip("0") else int(text.split(".")[0])
+
+
 def duration(text: str) -> float:
     """Seconds of `90`, `90s`, `30m` or `2h`.
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from trex_tui.commands.argument_types import FILES, duration, positive, whole
+from trex_tui.commands.argument_types import FILES, duration, positive, seconds, whole
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
@@ -67,8 +67,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--resume",
         action="store_true",
-        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same; "
-        "with --host it is sent there (--with-engine brings one back)",
+        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same, on a "
+        "Jetson L4T and power mode too; with --host it is sent there (--with-engine brings one "
+        "back)",
     )
 
 
@@ -89,7 +90,11 @@ def _add_build(build: argparse._ArgumentGroup) -> None:
             f"--{which}-shapes", metavar="SPEC", help=f"input:1x3x224x224,… for the {which} of the profile"
         )
     build.add_argument("--workspace", type=whole, metavar="MIB", help="limit of scratch memory")
-    build.add_argument("--timing-cache", metavar="FILE", help="timing cache to read and write")
+    build.add_argument(
+        "--timing-cache",
+        metavar="FILE",
+        help="timing cache to read and write; with several --host each has its own, FILE.HOST",
+    )
     build.add_argument("--optimization-level", type=whole, metavar="N", help="0 fastest build … 5 best")
     build.add_argument("--version-compatible", action="store_true", help="an engine for other versions too")
     build.add_argument("--hardware-compatibility", metavar="LEVEL", help="none, ampere+, … for other GPUs")
@@ -106,7 +111,9 @@ def _add_measurement(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--profile-index", type=whole, metavar="N", help="which optimization profile")
     group.add_argument("--load-inputs", metavar="SPEC", help="input:file,… instead of random values")
     group.add_argument("--warmup", type=whole, metavar="MS", help="trtexec's default: 200")
-    group.add_argument("--duration", type=whole, metavar="S", help="at least so long; trtexec's default: 3")
+    group.add_argument(
+        "--duration", type=seconds, metavar="S", help="at least so long: 10, 0.5; trtexec's default: 3"
+    )
     group.add_argument("--iterations", type=whole, metavar="N", help="at least so many; default: 10")
     group.add_argument("--avg-runs", type=whole, metavar="N", help="runs averaged for a line of the log")
     group.add_argument("--percentile", metavar="P,…", help="percentiles of the summary; default: 90,95,99")
@@ -140,7 +147,10 @@ def _add_running(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--with-engine", action="store_true", help="with --host: fetch the engine too")
     group.add_argument(
-        "--with-ids", action="store_true", help="note host name, UUIDs and serial numbers of this machine"
+        "--with-ids",
+        action="store_true",
+        help="note host name, UUIDs and serial numbers of this machine in manifest and metadata; the logs, byte for byte "
+        "trtexec's, have the UUIDs that it prints",
     )
     group.add_argument(
         "--lock-clocks",
@@ -181,6 +191,10 @@ def run_capture(options: argparse.Namespace) -> int:
         raise TrexError("capture runs on Linux; the files it leaves can be explored anywhere")
     wanted = _options_of(options)
     checked_inputs(wanted)
+    if options.resume and not wanted.builds:
+        from trex_tui.errors import TrexError
+
+        raise TrexError("--resume saves a build, and --engine is built already; leave it out")
     request = _request_of(options, wanted)
     if options.host:
         return _elsewhere(options, request)
@@ -275,9 +289,12 @@ def _tell(result: Result, request: Request, wants_open: bool | None) -> int:
     if result.interrupted:
         _say("interrupted" + (f"; the logs are in {result.directory}" if result.directory else ""))
         return _INTERRUPTED
+    from trex_tui.artifacts.host_state import cut
+    from trex_tui.commands.capture_view import LONGEST_LINE
+
     what = f"{result.run.role} run" if result.run else "capture"
     for line in result.last:
-        _say(f"  {line}", prefix="")
+        _say(f"  {cut(line, LONGEST_LINE)}", prefix="")
     if result.log is not None:
         _say(f"the whole log: {result.log}")
     _say(f"error: {what} failed: {result.verdict}")
@@ -301,7 +318,11 @@ def _offer(request: Request, wants_open: bool | None) -> int:
             return _OK
         sys.stderr.write("explore it now? [Y/n] ")
         sys.stderr.flush()
-        wants_open = sys.stdin.readline().strip().lower() in ("", "y", "yes")
+        try:
+            wants_open = sys.stdin.readline().strip().lower() in ("", "y", "yes")
+        except KeyboardInterrupt:  # the capture is done: this only says no to the question
+            sys.stderr.write("\n")
+            wants_open = False
     if not wants_open:
         return _OK
     from trex_tui.cli import main

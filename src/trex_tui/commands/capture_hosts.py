@@ -10,7 +10,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TextIO
 
+from trex_tui.artifacts.host_state import cut
 from trex_tui.capture.judge import LOST
+from trex_tui.capture.options import checked_cache
 from trex_tui.capture.plan import BUILD
 from trex_tui.capture.quoting import command_line, quoted
 from trex_tui.capture.remote import Remote
@@ -18,7 +20,7 @@ from trex_tui.capture.run import Stop, stop_on_signals
 from trex_tui.capture.scripts import ENGINE, FETCH, KEEP, MAKE, SEND
 from trex_tui.capture.ssh import Ssh, checked_hosts, folder_of
 from trex_tui.capture.work import Request, Result, capture, workspace_of
-from trex_tui.commands.capture_view import CaptureView, make_view
+from trex_tui.commands.capture_view import LONGEST_LINE, CaptureView, make_view
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
 
@@ -52,15 +54,25 @@ def jobs_of(options: argparse.Namespace, request: Request) -> list[Job]:
     """One per machine.
 
     Raises:
-        TrexError: A machine has no name, or is there twice.
+        TrexError: A machine has no name or is there twice, or a timing cache cannot be written.
     """
     machines = checked_hosts(options.host)
     if len(machines) == 1:
         return [Job(machines[0], request, options.with_engine)]
-    return [
-        Job(one, replace(request, outdir=request.outdir / folder_of(one.host)), options.with_engine)
-        for one in machines
-    ]
+    return [Job(one, _of_one(request, folder_of(one.host)), options.with_engine) for one in machines]
+
+
+def _of_one(request: Request, folder: str) -> Request:
+    """The request for one of several machines: a place of its own, and a timing cache, which is of one device.
+
+    Raises:
+        TrexError: That cache cannot be written.
+    """
+    options = request.options
+    if options.timing_cache is not None:
+        options = replace(options, timing_cache=f"{options.timing_cache}.{folder}")
+        checked_cache(options.timing_cache or "")
+    return replace(request, options=options, outdir=request.outdir / folder)
 
 
 def run_hosts(options: argparse.Namespace, request: Request) -> tuple[int, list[Job]]:
@@ -121,7 +133,7 @@ def _tell(result: Result, view: CaptureView, lock: nullcontext[None] | threading
     whose = f"{view.host}: " if isinstance(view, HostView) else ""
     with lock:
         for line in result.last:
-            sys.stderr.write(f"  {whose}{printable(line)}\n")
+            sys.stderr.write(f"  {whose}{printable(cut(line, LONGEST_LINE))}\n")
     if result.log is not None:
         view.say(f"the whole log: {result.log}")
     what = f"{result.run.role} run" if result.run else "capture"
@@ -151,5 +163,5 @@ def _dry_run(job: Job, given: str | None, stop: Stop) -> None:
         show(*place.command(run), redirect=f" > {quoted(str(run.log))}")
         if run.role == BUILD:
             show(*ssh.argv(ENGINE, word, place.path_of(run)))
-        if wanted := place.wanted(run):
+        for wanted in filter(None, (place.wanted(run), place.cache(run))):
             show(*ssh.argv(FETCH, word, *(remote for remote, _ in wanted)))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from trex_tui.artifacts.host_state import cut
 from trex_tui.text import format_bytes, format_count, plural, printable
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 MOST_WARNINGS = 20
 """Shown of one run; the log has all."""
+LONGEST_WARNING = 300
+"""Characters shown of one; a few lines of a terminal."""
+LONGEST_LINE = 600
+"""Of the last lines of a log, where each may be the error; that the whole is in the log is said below them."""
 HEARTBEAT_S = 60.0
 """In a pipe: how long there may be silence. Builds take hours."""
 _MIB = 1 << 20
@@ -88,7 +93,7 @@ class CaptureView(AbstractContextManager["CaptureView"]):
 
     def _warn(self, seen: Watcher) -> None:
         for text in seen.warnings[self.told : MOST_WARNINGS]:
-            self.warn(f"warning: {text}")
+            self.warn(f"warning: {cut(text, LONGEST_WARNING)}")
         if self.told <= MOST_WARNINGS < len(seen.warnings):
             self.warn("more warnings are in the log")
         self.told = max(self.told, len(seen.warnings))

@@ -18,6 +18,7 @@ from textual.widgets import Input, Label, Static
 
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.again import Again
+from trex_tui.capture.earlier import number
 from trex_tui.capture.locate import find_trtexec
 from trex_tui.capture.options import checked_inputs
 from trex_tui.capture.quoting import command_line
@@ -31,7 +32,7 @@ from trex_tui.widgets.facts import fact_lines, heading_line, sentence_line
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
 
-_DIGITS = r"[0-9]{0,6}"
+_DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
 _DEFAULTS = {"duration": "3", "iterations": "10"}
 """Those of trtexec."""
 _LABEL_WIDTH = 8
@@ -98,7 +99,7 @@ class CaptureScreen(Dialog[Chosen]):
                         self._given(key),
                         id=key,
                         placeholder=_DEFAULTS[key],
-                        restrict=_DIGITS,
+                        restrict=_DIGITS[key],
                         compact=True,
                         select_on_focus=False,
                     )
@@ -133,12 +134,12 @@ class CaptureScreen(Dialog[Chosen]):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self.again = self.again.with_length(*(self._number(key) for key in _DEFAULTS))
+        seconds, iterations = (self.query_one(f"#{key}", Input).value for key in _DEFAULTS)
+        self.again = self.again.with_length(
+            number(seconds) if any(one.isdecimal() for one in seconds) else None,
+            int(iterations) if iterations else None,
+        )
         self._show()
-
-    def _number(self, key: str) -> int | None:
-        text = self.query_one(f"#{key}", Input).value
-        return int(text) if text.isdecimal() else None
 
     @property
     def request(self) -> Request:
