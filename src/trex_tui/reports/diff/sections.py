@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from trex_tui.analysis.compare.model import Block, Comparison, Difference, Row, Verdict
 from trex_tui.analysis.latency import end_to_end
-from trex_tui.reports.diff.choice import Shown, change_words, layers_of, signed_ms
+from trex_tui.reports.diff.choice import Shown, change_words, layers_of, letter, signed_ms
 from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable
 
 MOST_REASONS = 8
@@ -49,12 +49,6 @@ def is_text(section: Section, column: int) -> bool:
     """Whether a column of the section's table holds words, which stand on the left."""
     assert section.table is not None
     return column in section.table.wide or column < _WORDS.get(section.title, 1)
-
-
-def letter(place: int) -> str:
-    """What an engine is called in the heads of tables: A, B, … Z, then AA."""
-    head, tail = divmod(place, 26)
-    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
 
 
 def sections(shown: Shown) -> Iterator[Section]:
@@ -204,7 +198,7 @@ def _blocks(shown: Shown) -> Section:
             block.match.value,
             *(format_ms(block.latency_ms[place]) if block.layers[place] else MISSING for place in places),
             *(signed_ms(block.deltas_ms[place]) for place in others),
-            change_words(comparison, block),
+            change_words(block),
         )
         for block in shown.rows
     ]
