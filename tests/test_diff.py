@@ -21,7 +21,7 @@ from trex_tui.analysis.compare import compare
 from trex_tui.cli import main
 from trex_tui.reports.diff.choice import Shown, filtered, letter, signed_ms
 from trex_tui.reports.diff.gates import METRICS, GateError, judge, parse_gate
-from trex_tui.reports.diff.sections import sections
+from trex_tui.reports.diff.sections import LEAST_PART, Table, sections
 
 HOSTILE = "<script>alert(1)</script> | [x](javascript:x) `a` \x1b]0;t\x07 *b* &amp; \u202e ]]>"
 
@@ -356,6 +356,24 @@ def test_noise_does_not_let_a_gate_fall(tmp_path):
 
 
 # Parts
+
+
+@given(
+    parts=st.lists(st.text("abc, →", min_size=1, max_size=90), min_size=1, max_size=9),
+    width=st.integers(1, 300),
+)
+def test_parts_that_give_way_keep_their_heads(parts, width):
+    told = "; ".join(f"{letter(place)}: {part}" for place, part in enumerate(parts))
+    table = Table(("changed",), [(told,)], frozenset({0}), frozenset({0}))
+    short = table.fitted(0, told, width)
+    assert len(short) <= width
+    assert (short == told) == (len(told) <= width)
+    if (LEAST_PART + 2) * len(parts) <= width:
+        assert [part[:3] for part in short.split("; ")] == [
+            f"{letter(place)}: " for place in range(len(parts))
+        ]
+    else:
+        assert short == told or len(parts) == 1 or told.startswith(short[:-1])
 
 
 def test_letters():
