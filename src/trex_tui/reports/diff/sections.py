@@ -35,7 +35,7 @@ class Table:
     lists: frozenset[int] = frozenset()
 
     def fitted(self, column: int, text: str, width: int) -> str:
-        """A cell's text in so many cells: its middle gives way, of parts the end of each, so that none is read as another's."""
+        """A cell's text in so many cells: its middle gives way; of parts the end of each, so that none passes for another."""
         return _fitted_parts(text, width) if column in self.lists else shorten_middle(text, width)
 
 
