@@ -18,6 +18,7 @@ from fake_trtexec import calls
 from fake_trtexec.kit import Bench, fifo, is_running, wait_for
 from trex_tui.cli import main
 from trex_tui.commands import accuracy as command
+from trex_tui.errors import TrexError
 
 NAMES = ["--ref", "fp32.engine", "--test", "int8.engine"]
 
@@ -163,6 +164,10 @@ class TestRefused:
         ("options", "why"),
         [
             (["--input-shape", "q:1x2"], "there is no input called q"),
+            (
+                ["--input-shape", "t0:2x8x4x4"],
+                "fp32.engine: --input-shape t0:2x8x4x4 does not fit: the input is 1x8x4x4, which is fixed",
+            ),
             (["--load-inputs", "t0:nowhere.bin"], "nowhere.bin: No such file"),
             (["--profile-index", "1", "--", "--loadInputs=x:y"], "--loadInputs behind --"),
             (["--input-shape", "t0"], "not a shape such as"),
@@ -200,6 +205,7 @@ class TestFailures:
             ("plan_device", "fp32.engine: "),
             ("no_output", "it wrote no outputs"),
             ("half_output", "its outputs: is truncated"),
+            ("other_shape", "its outputs: t5 is 4x4x8x1, but 1x8x4x4 with random inputs of the same shapes"),
         ],
     )
     def test_trtexec(self, here: Path, monkeypatch, failure, why, capsys) -> None:
@@ -242,12 +248,24 @@ class TestOnnx:
     def _runtime(self) -> None:
         pytest.importorskip("onnxruntime", reason="no onnxruntime: pip install 'trex-tui[accuracy]'")
 
+    def test_its_sentences_are_whole(self, here: Path) -> None:
+        from trex_tui.accuracy.onnx_model import OnnxModel
+
+        model = OnnxModel(write_onnx(here / "a.onnx", tensor("fp32", -1, 8)), {})
+        with pytest.raises(TrexError, match=r"a\.onnx: onnxruntime: .* x .*Got: 9 Expected: 8") as caught:
+            model.run({"x": np.zeros((4, 9), "f4")}, model.probe().outputs)
+        assert "\n" not in str(caught.value)
+
     def test_two_models(self, here: Path, capsys) -> None:
         write_onnx(here / "a.onnx", tensor("fp32", -1, 8))
         write_onnx(here / "b.onnx", tensor("fp32", -1, 8), error=0.25)
         options = ["--onnx", "a.onnx", "--test", "b.onnx", "--inputs", "3"]
         assert accuracy(*options) == 2
         assert "input x has dynamic shapes; state one" in capsys.readouterr().err
+        for shape in ("4x9", "8"):
+            assert accuracy(*options, "--input-shape", f"x:{shape}") == 2
+            why = f"a.onnx: --input-shape x:{shape} does not fit: the input is -1x8"
+            assert capsys.readouterr().err.splitlines()[-1].endswith(why)
         assert accuracy(*options, "--input-shape", "x:4x8", "--json") == 0
         document = json.loads(capsys.readouterr().out)
         (output,) = document["outputs"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from helpers import chain, write_graph, write_profile
+from trex_tui import load_engine
 from trex_tui.accuracy.metrics import compare, measures
 from trex_tui.artifacts import find, scan
 from trex_tui.artifacts.accuracy import accuracy_of, read_accuracy
@@ -17,7 +18,7 @@ from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli import main
 from trex_tui.errors import ArtifactError
-from trex_tui.reports.accuracy import accuracy_sections
+from trex_tui.reports.accuracy import accuracy_evidence, accuracy_sections
 
 
 def side(path: Path, **more: Any) -> dict[str, Any]:
@@ -166,6 +167,36 @@ class TestDiff:
         put(sets / "int8/net.accuracy/output_diff.json", content)
         one = found(sets, capsys)
         assert (one["reference"], one["test"], one["refusal"]) == (None, 1, None)
+
+    @pytest.mark.parametrize("order", [("fp32", "int8"), ("int8", "fp32")])
+    def test_equal_plans_are_told_apart_by_directory_and_name(self, sets: Path, order, capsys) -> None:
+        """The two built the same, byte for byte: nothing but where they lie tells which is which."""
+        plan = (sets / "fp32/net.engine").read_bytes()
+        (sets / "int8/net.engine").write_bytes(plan)
+        content = document(side(sets / "fp32/net.engine"), side(sets / "int8/net.engine"))
+        put(sets / "int8/net.accuracy/output_diff.json", content)
+        assert main(["diff", *(str(sets / name) for name in order), "--json"]) == 0
+        (one,) = json.loads(capsys.readouterr().out)["accuracy"]
+        assert (one["reference"], one["test"]) == (order.index("fp32"), order.index("int8"))
+        assert (one["proof"], one["refusal"]) == ("sha256", None)
+        # A third of that plan, which nobody asked about, changes nothing; nor does it that the test is told alone.
+        (sets / "more").mkdir()
+        write_graph(sets / "more/third.graph.json", chain("one"), ["t0", "t1"])
+        (sets / "more/third.engine").write_bytes(plan)
+        places = [load_engine(sets / name) for name in ("more", *order)]
+        (found,) = accuracy_evidence(places)
+        assert (found.reference, found.test) == (1 + order.index("fp32"), 1 + order.index("int8"))
+        (alone,) = accuracy_evidence([load_engine(sets / "int8")])
+        assert (alone.reference, alone.test, alone.refusal) == (None, 0, "")
+        # Of another pair with that plan neither side is doubtful, but the two are not both here.
+        (sets / "other").mkdir()
+        write_graph(sets / "other/net.graph.json", chain("one"), ["t0", "t1"])
+        (refused,) = accuracy_evidence([load_engine(sets / name) for name in ("int8", "other")])
+        assert "not the engines compared here" in refused.refusal
+        onnx = document({"kind": "onnx", "path": "net.onnx"}, side(sets / "int8/net.engine"))
+        put(sets / "int8/net.accuracy/output_diff.json", onnx)
+        (against,) = accuracy_evidence([load_engine(sets / name) for name in order])
+        assert (against.reference, against.test) == (None, order.index("int8"))
 
     def test_plan_was_built_again(self, sets: Path, capsys) -> None:
         content = document(side(sets / "fp32/net.engine"), side(sets / "int8/net.engine"))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from trex_tui.arguments import build_parser
-from trex_tui.cli import _COMMANDS, _with_command
+from helpers import REPOSITORY
+from trex_tui.arguments import FILTER_EXAMPLES, build_parser
+from trex_tui.cli import _COMMANDS, _with_command, main
 from trex_tui.filtering.parser import parse
 from trex_tui.reports.layers import columns_named
 
@@ -29,6 +30,35 @@ def test_command(line: str) -> None:
     for text in (getattr(options, "filter", None), getattr(options, "query", None)):
         if text:
             parse(text)
+
+
+CHOOSING = [line for line in SHOWN if re.search(r" --(filter|query|around|highlight) ", line)]
+HELP = [
+    line.strip().replace("results/alexnet", "outdir")
+    for line in FILTER_EXAMPLES.splitlines()
+    if "--filter '" in line
+]
+
+
+@pytest.mark.parametrize("line", [*CHOOSING, *HELP])
+def test_what_is_chosen_is_there_in_the_sample(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lines that choose layers, of this page and of the help of `layers`, choose some of AlexNet's."""
+    (tmp_path / "outdir").symlink_to(REPOSITORY / "sample_artifacts/alexnet")
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(line)[1:]
+    if words[0] == "layers":
+        assert main([*words, "--format", "csv"]) == 0
+        assert len(capsys.readouterr().out.splitlines()) > 1, "headings alone"
+    else:
+        assert main([*words, "--layout", "builtin"]) == 0
+        assert re.search(r"\d+ nodes? and \d+ edges?", capsys.readouterr().err)
+
+
+def test_there_are_lines_that_choose() -> None:
+    assert len(CHOOSING) > 4
+    assert len(HELP) == 4
 
 
 def test_every_part_of_trex_is_there() -> None:

@@ -19,9 +19,9 @@ from helpers import chain, write_graph, write_profile
 from trex_tui import load_engine
 from trex_tui.analysis.compare import compare
 from trex_tui.cli import main
-from trex_tui.reports.diff.choice import Shown, filtered, signed_ms
+from trex_tui.reports.diff.choice import Shown, filtered, letter, signed_ms
 from trex_tui.reports.diff.gates import METRICS, GateError, judge, parse_gate
-from trex_tui.reports.diff.sections import letter, sections
+from trex_tui.reports.diff.sections import LEAST_PART, Table, sections
 
 HOSTILE = "<script>alert(1)</script> | [x](javascript:x) `a` \x1b]0;t\x07 *b* &amp; \u202e ]]>"
 
@@ -103,6 +103,43 @@ def test_csv_has_a_row_for_each_block(pair, capsys):
     rows = list(csv.DictReader(io.StringIO(out)))
     assert sum(float(row["latency_ms_1"]) for row in rows) == pytest.approx(4.25)
     assert [row["layers_1"] for row in rows if not row["layers_0"]] == ["extra"]
+
+
+def test_of_three_engines_every_form_says_which_one_changed(tmp_path, capsys):
+    """The third has wider tensors, and as the second a layer that the first has not."""
+    kinds = {"a": "Half", "b": "Half", "c": "Float"}
+    for name, kind in kinds.items():
+        layers = chain("conv", "fc") if name == "a" else chain("conv", "fc", "extra")
+        for layer in layers:
+            for tensor in (*layer["Inputs"], *layer["Outputs"]):
+                tensor["Format/Datatype"] = kind
+        write_graph(tmp_path / name / "net.graph.json", layers, ["t0", f"t{len(layers)}"])
+        write_profile(tmp_path / name / "net.profile.json", [(layer["Name"], 0.5) for layer in layers])
+    three = [str(tmp_path / name) for name in kinds]
+    document = json.loads(run(capsys, *three, "--json")[1])
+    blocks = {block["label"]: block for block in document["blocks"]}
+    (both,) = [label for label in blocks if label.startswith("extra")]
+    assert (blocks[both]["not_in"], blocks[both]["changed"]) == ([0], [])
+    own = blocks["fc"]["changed_by_engine"]
+    assert (own[:2], own[2], blocks["fc"]["not_in"]) == ([[], []], blocks["fc"]["changed"], [])
+    assert "precision" in own[2]
+    rows = {
+        row["label"]: row for row in csv.DictReader(io.StringIO(run(capsys, *three, "--format", "csv")[1]))
+    }
+    fc = [rows["fc"][f"changed_{place}"] for place in range(3)]
+    assert fc == ["", "", rows["fc"]["changed"]]
+    assert "precision" in fc[2]
+    for command in ("diff", "report"):
+        for form in ("text", "md", "html"):
+            if (command, form) != ("report", "text"):
+                assert main([command, *three, "--format", form]) == 0
+                told = capsys.readouterr().out
+                assert "C: precision FP16→FP32" in told, (command, form)
+                assert "not in A" in told
+    two = run(capsys, *three[::2])[1]
+    assert "  precision FP16→FP32" in two
+    assert "only in B" in two
+    assert "changed_0" not in run(capsys, *three[::2], "--format", "csv")[1]
 
 
 @pytest.mark.parametrize("output", ["text", "md", "csv", "html", "json"])
@@ -319,6 +356,24 @@ def test_noise_does_not_let_a_gate_fall(tmp_path):
 
 
 # Parts
+
+
+@given(
+    parts=st.lists(st.text("abc, →", min_size=1, max_size=90), min_size=1, max_size=9),
+    width=st.integers(1, 300),
+)
+def test_parts_that_give_way_keep_their_heads(parts, width):
+    told = "; ".join(f"{letter(place)}: {part}" for place, part in enumerate(parts))
+    table = Table(("changed",), [(told,)], frozenset({0}), frozenset({0}))
+    short = table.fitted(0, told, width)
+    assert len(short) <= width
+    assert (short == told) == (len(told) <= width)
+    if (LEAST_PART + 2) * len(parts) <= width:
+        assert [part[:3] for part in short.split("; ")] == [
+            f"{letter(place)}: " for place in range(len(parts))
+        ]
+    else:
+        assert short == told or len(parts) == 1 or told.startswith(short[:-1])
 
 
 def test_letters():

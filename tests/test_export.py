@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -11,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from graph_cases import reusing_engine
-from helpers import chain, write_graph
+from helpers import REPOSITORY, chain, write_graph
 from trex_tui.cli import main
+from trex_tui.commands import export_arguments
 from trex_tui.commands.export import format_of
 
 
@@ -95,6 +98,64 @@ def test_stdout_and_chosen_layers(loop: Path, capsys: pytest.CaptureFixture[str]
         "d",
         "e",
     ]
+
+
+def lines_of_help() -> list[str]:
+    """The examples in the help of the command, without what they say about themselves."""
+    lines = [line.strip() for line in export_arguments.EXAMPLES.splitlines() if "trex-tui export" in line]
+    return [re.split(r"\s{3,}| \| ", line)[0] for line in lines]
+
+
+def test_the_help_has_examples() -> None:
+    assert len(lines_of_help()) >= 8
+
+
+@pytest.mark.parametrize("line", lines_of_help())
+def test_examples_of_the_help_work_on_the_sample(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = re.search(r"-o (\S+)", line)
+    assert target is not None
+    if needed := {".xlsx": "xlsxwriter", ".onnx": "onnx"}.get(Path(target[1]).suffix):
+        pytest.importorskip(needed)
+    if target[1].endswith(".png") and shutil.which("dot") is None:
+        pytest.skip("no dot to draw a PNG with: apt-get install graphviz")
+    (tmp_path / "results").symlink_to(REPOSITORY / "sample_artifacts")
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(line)[1:]) == 0
+    shown = capsys.readouterr()
+    if target[1] == "-":
+        assert shown.out
+    else:
+        assert (tmp_path / target[1]).stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("around", "drawn"),
+    [
+        ("features.3/conv", [3]),
+        ("/FEATURES/features.2/maxpool", [2]),
+        ("#4", [4]),
+        ("gemm_myl4_2", [11]),
+    ],
+)
+def test_around_takes_names_in_any_case(
+    around: str, drawn: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sample = REPOSITORY / "sample_artifacts/alexnet"
+    options = ["--format", "csv", "--columns", "index", "--radius", "0"]
+    code, out, _ = run(capsys, sample, "-o", "-", "--around", around, *options)
+    assert (code, [int(line) for line in out.split()[1:]]) == (0, drawn)
+
+
+def test_around_names_what_it_could_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    sample = REPOSITORY / "sample_artifacts/alexnet"
+    code, _, err = run(capsys, sample, "-o", "-", "--format", "csv", "--around", "MAXPOOL")
+    assert code == 2
+    assert "3 layers could be meant (2 /features/features.2/MaxPool, 4 " in one_line(err)
+    assert "--query 'MAXPOOL' --radius N" in err
+    code, _, err = run(capsys, sample, "-o", "-", "--format", "csv", "--around", "conv1")
+    assert "no layer has 'conv1' in its name, in any case" in one_line(err)
 
 
 def test_pictures(loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from textual.geometry import Size
 
 from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
 from trex_tui.analysis.compare import Pin, compare
+from trex_tui.analysis.compare.model import Change, ChangeKind
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import TrexError
 from trex_tui.reports.comparison import (
@@ -22,6 +23,7 @@ from trex_tui.reports.comparison import (
     block_story,
     block_words,
     formats_words,
+    is_changed,
     layer_words,
     overview_story,
     ratio_words,
@@ -29,9 +31,10 @@ from trex_tui.reports.comparison import (
     sum_words,
     title_words,
 )
+from trex_tui.reports.diff.choice import change_words
 from trex_tui.services.compared import Choice, Tie, is_same_set, leads_to, pins_of, place_of
 from trex_tui.services.reload import places_of
-from trex_tui.widgets.block_table import ORDER, SIZE, Order, changed_words, ordered, orders
+from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.widgets.tab_bar import TabBar
 
 
@@ -159,12 +162,33 @@ def test_words_of_rows(pair):
     layer = pair.engines[1].layers[2]
     assert layer_words(1, layer) == "B layer 2 · INT8 · i8_kernel_2 · INT8 · /stem/relu/Relu"
     assert formats_words(pair.engines[1].layers[0]) == "FP16 → INT8"
-    assert changed_words(pair.block_of(1, 0), pair) == "only in B"
-    assert changed_words(pair.block_of(0, 1), pair).startswith("FP16→INT8, ")
+    assert change_words(pair.block_of(1, 0)) == "only in B"
+    assert change_words(pair.block_of(0, 1), brief=True).startswith("FP16→INT8, ")
+    assert change_words(pair.block_of(0, 1)).startswith("precision FP16→INT8, ")
 
 
 def test_words_name_the_engines_that_have_nothing(four):
-    assert changed_words(four.block_of(0, 0), four).startswith("not in B")
+    assert change_words(four.block_of(0, 0)) == "not in B"
+
+
+def test_words_of_several_engines_say_whose_a_change_is(four):
+    block = four.block_of(0, 1)
+    changes = (
+        Change(ChangeKind.PRECISION, 1, "FP16", "INT8"),
+        Change(ChangeKind.TACTIC, 1, "one", "other"),
+        Change(ChangeKind.TACTIC, 2, "one", "third"),
+        Change(ChangeKind.TACTIC, 3, "one", "fourth"),
+    )
+    mixed = replace(block, layers=((0,), (1,), (2,), (3,)), changes=changes)
+    assert change_words(mixed) == "B: precision FP16→INT8, tactic; C, D: tactic"
+    assert change_words(mixed, brief=True) == "B: FP16→INT8, tactic; C, D: tactic"
+    assert (
+        change_words(replace(mixed, layers=((0,), (), (), (3,)), changes=changes[3:]))
+        == "not in B, C; D: tactic"
+    )
+    without_baseline = replace(mixed, layers=((), (1,), (2,), (3,)), changes=())
+    assert (change_words(without_baseline), is_changed(without_baseline)) == ("not in A", True)
+    assert change_words(replace(without_baseline, layers=((), (), (2,), ()))) == "only in C"
 
 
 # Order

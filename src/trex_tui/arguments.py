@@ -37,12 +37,12 @@ examples:
 A first argument that is no command is a path; write ./summary for a directory of that name.
 """
 
-_FILTER_EXAMPLES = """\
+FILTER_EXAMPLES = """\
 examples of --filter:
-  trex-tui layers results/alexnet --filter 'conv -relu'
+  trex-tui layers results/alexnet --filter 'conv -reformat'
   trex-tui layers results/alexnet --filter 'kind:gemm,convolution latency_pct>2'
   trex-tui layers results/alexnet --filter '(precision:int8 or ms<10us) not kind:reformat'
-  trex-tui layers results/alexnet --filter 'name~"layer1\\..*conv" weights>=4Mi'
+  trex-tui layers results/alexnet --filter 'name~"features\\.[36].*conv" weights>=1Mi'
 
 Bare words are parts of names; `trex-tui explain` lists the columns; ? in the explorer shows more of the language.
 """
@@ -154,7 +154,7 @@ def _add_layers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     layers = commands.add_parser(
         "layers",
         help="the layers of one engine as a table",
-        epilog=_FILTER_EXAMPLES,
+        epilog=FILTER_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_paths(layers)

@@ -232,7 +232,7 @@ def infer(release: Release, log: Log, options: dict[str, list[str]], wrong: Fail
         exports.write(options["--exportProfile"][-1], text, half="half_profile" in wrong)
     if "--exportOutput" in options:
         copied = "--includeDataTransfers" in options if eleven else "--noDataTransfers" not in options
-        network.export(net, values, options["--exportOutput"][-1], wrong, copied=copied)
+        network.export(net, values, options, wrong, copied=copied)
 
 
 if __name__ == "__main__":

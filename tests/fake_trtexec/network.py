@@ -55,11 +55,14 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def shaped(network: dict, options: dict[str, list[str]]) -> dict:
-    """The network with `--shapes`; -1 in a shape is dynamic, and an output's takes that of the first input."""
+    """The network with `--shapes`; -1 in a shape is dynamic, and an output's takes that of the first input.
+
+    A shape stated for an input that is not dynamic is disregarded without a word, as trtexec does.
+    """
     given = pairs(options.get("--shapes", [""])[-1])
     batch = 1
     for name, one in network["inputs"].items():
-        if name in given:
+        if name in given and min(one["shape"], default=1) < 0:
             one["shape"] = [int(n) for n in given[name].split("x")]
             batch = one["shape"][0]
         one["shape"] = [max(1, n) for n in one["shape"]]
@@ -69,14 +72,17 @@ def shaped(network: dict, options: dict[str, list[str]]) -> dict:
 
 
 def bind(log: Log, network: dict, options: dict[str, list[str]]) -> dict[str, list[float]]:
-    """Say what is bound, and read the inputs; a file of another size is an error from 10 on, and read anyhow before."""
+    """Say what is bound, and read the inputs; a file of another size is an error from 10 on, and read anyhow before.
+
+    Of a file of twice the size even 10 reads the first half: it might be INT64 for an engine of before.
+    """
     files, values = pairs(options.get("--loadInputs", [""])[-1]), {}
     for name, one in network["inputs"].items():
         count = math.prod(one["shape"])
         if name in files:
             log.info(f"Using values loaded from {files[name]} for input {name}")
             data, size = Path(files[name]).read_bytes(), count * struct.calcsize(_CODES[one["type"]])
-            if len(data) != size and not log.release.before(10, 0, 0):
+            if len(data) not in (size, 2 * size) and not log.release.before(10, 0, 0):
                 log.line(
                     "E",
                     f"Unexpected file size for input file: {files[name]}. Note: Input binding size is: {size}",
@@ -113,7 +119,12 @@ def decode(data: bytes, kind: str) -> list[float]:
 
 
 def export(
-    network: dict, values: dict[str, list[float]], path: str, wrong: Failures, *, copied: bool
+    network: dict,
+    values: dict[str, list[float]],
+    options: dict[str, list[str]],
+    wrong: Failures,
+    *,
+    copied: bool,
 ) -> None:
     """`--exportOutput`, with the six digits of a C++ stream; zeros where nothing is copied from the device."""
     text = "[\n"
@@ -122,6 +133,8 @@ def export(
         if "nan_output" in wrong:
             numbers[0] = math.nan
         dims = "x".join(map(str, one["shape"]))
+        if "other_shape" in wrong and "--loadInputs" in options:
+            dims = "x".join(map(str, reversed(one["shape"])))
         shown = ", ".join(f"{one:.6g}" for one in numbers)
         if "final_shape" in wrong:
             shown = f"Final shape is {dims} reported by the output allocator.\n{shown}"
@@ -129,7 +142,9 @@ def export(
         text += f'  , "values" : [ {shown} ]\n  }}\n'
     text += "]\n"
     if "no_output" not in wrong:
-        Path(path).write_text(text[: len(text) // 2] if "half_output" in wrong else text, encoding="utf-8")
+        Path(options["--exportOutput"][-1]).write_text(
+            text[: len(text) // 2] if "half_output" in wrong else text, encoding="utf-8"
+        )
 
 
 def compute(values: dict[str, list[float]], count: int, step: float, kind: str) -> list[float]:

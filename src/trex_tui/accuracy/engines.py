@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.accuracy.exported import read_outputs
-from trex_tui.accuracy.tensors import Signature, TensorSpec, to_bytes
+from trex_tui.accuracy.tensors import Signature, TensorSpec, check_shape, dimensions, to_bytes
 from trex_tui.artifacts.buildlog import read_build_log
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.capture.abilities import Trtexec
@@ -106,6 +106,8 @@ class Engine:
         self._common = self._arguments()
         self._types: dict[str, DataType | None] = {}
         self._inputs: tuple[TensorSpec, ...] = ()
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        """Outputs whose shape does not depend on the data."""
         place.mkdir(parents=True, exist_ok=True)
 
     def _arguments(self) -> list[str]:
@@ -137,7 +139,7 @@ class Engine:
         """Run once, and tell inputs and outputs.
 
         Raises:
-            TrexError: It fails, is interrupted, or the engine cannot be fed from files.
+            TrexError: It fails, is interrupted, or an input has not the shape that was stated.
         """
         graph = self.place / "graph.json"
         log, exported = self._run([f"--exportLayerInfo={graph}"])
@@ -149,11 +151,21 @@ class Engine:
         text = log.read_text(encoding="utf-8", errors="replace")
         fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
         inputs += [self._spec(name, "", None, told) for name in fed if name not in bound]
-        shapes = {name: "x".join(map(str, one.shape)) for name, one in self._read(exported, {}).items()}
-        outputs = [bound.get(name) or self._spec(name, dims, None, told) for name, dims in shapes.items()]
+        shapes = {name: one.shape for name, one in self._read(exported, {}).items()}
+        outputs = [
+            bound.get(name) or self._spec(name, "x".join(map(str, shape)), None, told)
+            for name, shape in shapes.items()
+        ]
         if not inputs and not outputs:
             raise TrexError(f"{self.path}: trtexec tells of no inputs and no outputs")
+        for one in inputs:
+            check_shape(self.path, one, self.options.shapes.get(one.name))
         self._inputs = tuple(inputs)
+        self._shapes = {
+            name: shape
+            for name, shape in shapes.items()
+            if name in bound and all(extent >= 0 for extent in bound[name].shape or (-1,))
+        }
         self._types = {one.name: one.dtype for one in outputs}
         return Signature(self._inputs, tuple(outputs), trace.tensorrt_version)
 
@@ -200,6 +212,12 @@ class Engine:
             entries.append(f"{_quoted(one.name)}:{path}")
         _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
         found = self._read(exported, self._types)
+        for name, shape in self._shapes.items():
+            if name in found and found[name].shape != shape:
+                raise self._unusable(
+                    f"{printable(name)} is {dimensions(found[name].shape)}, but {dimensions(shape)} with random inputs of "
+                    "the same shapes"
+                )
         wanted = {one.name for one in outputs}
         return {name: values for name, values in found.items() if name in wanted}
 
@@ -207,10 +225,11 @@ class Engine:
         try:
             return read_outputs(exported, types)
         except ArtifactError as error:
-            verdict = Verdict(
-                False, "files", f"trtexec says that it passed, but its outputs: {error.diagnostic.message}"
-            )
-            raise TrtexecFailedError(self.path, verdict, (), self.place / "trtexec.log") from None
+            raise self._unusable(error.diagnostic.message) from None
+
+    def _unusable(self, why: str) -> TrtexecFailedError:
+        verdict = Verdict(False, "files", f"trtexec says that it passed, but its outputs: {why}")
+        return TrtexecFailedError(self.path, verdict, (), self.place / "trtexec.log")
 
     def _run(self, more: list[str]) -> tuple[Path, Path]:
         """Log and exported outputs of one run."""

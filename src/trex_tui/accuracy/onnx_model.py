@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.accuracy.tensors import Signature, TensorSpec, held, numpy_type
+from trex_tui.accuracy.tensors import Signature, TensorSpec, check_shape, held, numpy_type
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import TrexError
 from trex_tui.text import printable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from trex_tui.accuracy.tensors import Array
 
 _QUIET = 3  # errors and worse
+_LONGEST = 600
 
 
 class OnnxModel:
@@ -43,22 +45,27 @@ class OnnxModel:
                 str(path), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
-            raise TrexError(f"{path}: onnxruntime cannot load it: {_first_line(error)}") from None
+            raise TrexError(f"{path}: onnxruntime cannot load it: {_in_a_line(error)}") from None
         self.version = str(onnxruntime.__version__)
 
     def probe(self) -> Signature:
-        """Inputs and outputs; what the model leaves open is as the shapes given."""
-        inputs = tuple(self._spec(one, self.shapes) for one in self._session.get_inputs())
-        return Signature(inputs, tuple(self._spec(one, {}) for one in self._session.get_outputs()))
+        """Inputs and outputs; what the model leaves open is as the shapes given.
 
-    def _spec(self, told: Any, shapes: Mapping[str, tuple[int, ...]]) -> TensorSpec:  # noqa: ANN401 - a NodeArg
+        Raises:
+            TrexError: A shape does not fit its input.
+        """
+        inputs = [self._spec(one) for one in self._session.get_inputs()]
+        for one in inputs:
+            if one.shape:  # onnxruntime tells nothing of a scalar, nor where the model leaves the rank open
+                check_shape(self.path, one, self.shapes.get(one.name))
+        stated = tuple(replace(one, shape=self.shapes.get(one.name, one.shape)) for one in inputs)
+        return Signature(stated, tuple(self._spec(one) for one in self._session.get_outputs()))
+
+    def _spec(self, told: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
         # `tensor(float)`, `tensor(float16)`, `tensor(int64)`; anything else is no tensor.
         text = told.type.removeprefix("tensor(").removesuffix(")") if told.type.startswith("tensor(") else ""
-        dtype = parse_data_type(text)
-        shape = shapes.get(told.name) or tuple(
-            extent if isinstance(extent, int) else -1 for extent in told.shape or ()
-        )
-        return TensorSpec(told.name, shape, dtype)
+        shape = tuple(extent if isinstance(extent, int) else -1 for extent in told.shape or ())
+        return TensorSpec(told.name, shape, parse_data_type(text))
 
     def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
         """Infer once.
@@ -66,7 +73,7 @@ class OnnxModel:
         Raises:
             TrexError: onnxruntime refuses.
         """
-        types = {one.name: self._spec(one, {}).dtype for one in self._session.get_inputs()}
+        types = {one.name: self._spec(one).dtype for one in self._session.get_inputs()}
         for name, dtype in types.items():
             if numpy_type(dtype) is None or dtype is DataType.BF16:
                 kind = dtype.value if dtype else "of a type that is no tensor"
@@ -77,7 +84,7 @@ class OnnxModel:
         try:
             results = self._session.run(names, {name: held(inputs[name], types[name]) for name in types})
         except Exception as error:  # noqa: BLE001 - its exceptions share no base
-            raise TrexError(f"{self.path}: onnxruntime: {_first_line(error)}") from None
+            raise TrexError(f"{self.path}: onnxruntime: {_in_a_line(error)}") from None
         return dict(zip(names, results, strict=True))
 
     def document(self) -> dict[str, Any]:
@@ -85,5 +92,7 @@ class OnnxModel:
         return {"onnxruntime_version": self.version}
 
 
-def _first_line(error: Exception) -> str:
-    return printable(next(iter(str(error).splitlines()), type(error).__name__)[:300])
+def _in_a_line(error: Exception) -> str:
+    """What onnxruntime says, whose sentences go on over several lines."""
+    text = printable(" ".join(str(error).split())) or type(error).__name__
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

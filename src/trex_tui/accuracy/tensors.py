@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.dtypes import DataType
@@ -139,6 +140,33 @@ def narrower(first: DataType, second: DataType) -> DataType:
     return second if second.bits < first.bits else first
 
 
+def check_shape(path: Path, spec: TensorSpec, asked: Sequence[int] | None) -> None:
+    """See that an input can have the shape that `--input-shape` states.
+
+    trtexec says nothing where an input is not dynamic: it goes on with the shape that the engine has, and of a file with
+    twice the bytes it reads the first half (sampleInference.cpp, sampleUtils.cpp).
+
+    Args:
+        spec: The input as the network has it, -1 for a dynamic extent.
+        asked: None if nothing was stated for it.
+
+    Raises:
+        TrexError: It cannot.
+    """
+    if asked is None or spec.shape is None or _agree(spec.shape, tuple(asked)):
+        return
+    name = printable(spec.name)
+    fixed = "" if any(extent < 0 for extent in spec.shape) else ", which is fixed"
+    raise TrexError(
+        f"{path}: --input-shape {name}:{dimensions(asked)} does not fit: the input is {dimensions(spec.shape)}{fixed}"
+    )
+
+
+def dimensions(shape: Sequence[int]) -> str:
+    """Extents as trtexec writes them: `1x3x224x224`."""
+    return "x".join(map(str, shape)) or "scalar"
+
+
 def differences(
     reference: Signature, test: Signature, outputs: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
@@ -175,7 +203,7 @@ def _chosen(signature: Signature, outputs: Sequence[str]) -> list[TensorSpec]:
 def _compare(side: str, mine: TensorSpec, other: TensorSpec, problems: list[str], notes: list[str]) -> None:
     what = f"{side} {printable(mine.name)}"
     if mine.shape is not None and other.shape is not None and not _agree(mine.shape, other.shape):
-        dims = ["x".join(map(str, one.shape or ())) or "scalar" for one in (mine, other)]
+        dims = [dimensions(one.shape or ()) for one in (mine, other)]
         problems.append(f"{what}: {dims[0]} in the reference, {dims[1]} in the test")
     if mine.dtype is None or other.dtype is None or mine.dtype is other.dtype:
         return

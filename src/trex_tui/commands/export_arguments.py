@@ -15,12 +15,12 @@ COLORS = ("kind", "precision", "latency")
 REGIONS = ("none", "reused", "all")
 LAYOUTS = ("auto", "dot", "builtin")
 
-_EXAMPLES = """\
+EXAMPLES = """\
 examples:
   trex-tui export results/alexnet -o alexnet.svg                      the graph as a picture
   trex-tui export results/alexnet -o alexnet.dot --color precision    for Graphviz
   trex-tui export results/alexnet -o hot.svg --highlight 'pct>5' --labels name,latency,tactic
-  trex-tui export results/alexnet -o part.png --around conv1 --radius 3
+  trex-tui export results/alexnet -o part.png --around features.3/conv --radius 3
   trex-tui export results/alexnet -o memory.svg --regions reused      where memory is used again
   trex-tui export results/alexnet -o alexnet.graphml                  for yEd, networkx; .gexf for Gephi
   trex-tui export results/alexnet -o alexnet.onnx                     for Netron
@@ -44,7 +44,7 @@ def add_export(
     export = commands.add_parser(
         "export",
         help="the graph, the layer table or the times of one engine as a file for another program",
-        epilog=_EXAMPLES,
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_paths(export)
@@ -59,7 +59,9 @@ def add_export(
         "--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`"
     )
     export.add_argument(
-        "--around", metavar="LAYER", help="only a layer and what is near: name, part of it, or index"
+        "--around",
+        metavar="LAYER",
+        help="only a layer and what is near: its name, a part of it in any case, or its index",
     )
     export.add_argument(
         "--radius", type=whole, metavar="N", help="how many links near is; default: 2, and 0 for --query"

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
-from trex_tui.filtering import FilterError, filter_layers
+from trex_tui.filtering import FilterError, filter_layers, select, unparse
+from trex_tui.filtering.grammar import Word
 from trex_tui.text import plural, printable, shorten_middle
 
 _MOST_NAMED = 3
@@ -35,29 +36,39 @@ def _queried(engine: Engine, text: str) -> frozenset[int]:
 
 
 def layer_named(engine: Engine, text: str) -> int:
-    """Index of the one layer that a person means: by its index, its whole name, or a part that no other name has.
+    """Index of the one layer that a person means.
+
+    By its whole name, else by its index, else by its whole name in any case, else by a part that no other name has: found
+    as a bare word of the filter finds it, in any case.
 
     Raises:
         TrexError: No layer is meant, or several.
     """
     layers = engine.layers
-    whole = [layer.index for layer in layers if layer.name == text]
+    found = [layer.index for layer in layers if layer.name == text]
     number = text.removeprefix("#")
-    if not whole and number.isascii() and number.isdecimal() and len(number) < 10:
+    if not found and number.isascii() and number.isdecimal() and len(number) < 10:
         if int(number) >= len(layers):
             raise TrexError(f"--around: there is no layer {number}; there are {len(layers)}, the first is 0")
         return int(number)
-    found = whole or [layer.index for layer in layers if text in layer.name]
+    if not found:
+        having = select(engine, Word(text))
+        folded = text.casefold()
+        found = [layer.index for layer in having if layer.name.casefold() == folded]
+        found = found or [layer.index for layer in having]
     if len(found) == 1:
         return found[0]
     if not found:
-        raise TrexError(f"--around: no layer has {text!r} in its name; its index will do as well")
+        raise TrexError(
+            f"--around: no layer has {text!r} in its name, in any case; its index will do as well"
+        )
     some = ", ".join(
         f"{index} {shorten_middle(printable(layers[index].name), 40)}" for index in found[:_MOST_NAMED]
     )
     more = ", …" if len(found) > _MOST_NAMED else ""
     raise TrexError(
-        f"--around: {plural(len(found), 'layer')} could be meant ({some}{more}); name one by its index"
+        f"--around: {plural(len(found), 'layer')} could be meant ({some}{more}); name one by its index, "
+        f"or all of them with --query {unparse(Word(text))!r} --radius N"
     )
 
 

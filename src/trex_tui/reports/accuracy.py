@@ -60,8 +60,9 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
         result = read_accuracy(path)
     except ArtifactError as error:
         return AccuracyEvidence(path, None, refusal=f"{path} {error.diagnostic.message}")
-    reference, first = _place_of(result.reference, engines)
-    test, second = _place_of(result.test, engines)
+    references, first = _places_of(result.reference, engines)
+    tests, second = _places_of(result.test, engines)
+    reference, test = _told_apart(result, references, tests, engines)
     proof = "name" if "name" in (first, second) else "sha256"
     # Of one engine alone it is told what it was held against; of several, only what is among them.
     is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
@@ -72,21 +73,42 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     return AccuracyEvidence(path, result, refusal=why)
 
 
-def _place_of(side: ComparedSide, engines: Sequence[Engine]) -> tuple[int | None, str]:
-    """Which engine a side is, and by what it was recognised."""
+def _places_of(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
+    """Which engines a side may be, and by what they were recognised; several have the same plan, byte for byte."""
     if side.kind == "onnx":
-        return None, ""
-    named = []
-    for place, engine in enumerate(engines):
-        verdict = _same_plan(side, engine)
-        if verdict:
-            return place, "sha256"
-        if verdict is None and _same_name(side, engine):
-            named.append(place)
+        return [], ""
+    verdicts = [_same_plan(side, engine) for engine in engines]
+    if same := [place for place, verdict in enumerate(verdicts) if verdict]:
+        return same, "sha256"
+    named = [
+        place
+        for place, (verdict, engine) in enumerate(zip(verdicts, engines, strict=True))
+        if verdict is None and _same_name(side, engine)
+    ]
     if len(named) > 1:  # as results/fp32/net.engine and results/int8/net.engine
-        folder = Path(side.path).absolute().parent
-        named = [place for place in named if _directory(engines[place]) == folder]
-    return (named[0], "name") if len(named) == 1 else (None, "")
+        named = [place for place in named if _is_beside(side, engines[place])]
+    return (named, "name") if len(named) == 1 else ([], "")
+
+
+def _told_apart(
+    result: AccuracyResult, references: Sequence[int], tests: Sequence[int], engines: Sequence[Engine]
+) -> tuple[int | None, int | None]:
+    """The place of each side, never one for both; of engines with the same plan those whose names and directories fit.
+
+    An engine that is left for both is the test: the reference is another copy of its plan.
+    """
+    firsts: Sequence[int | None] = references or (None,)
+    seconds: Sequence[int | None] = tests or (None,)
+    pairs = [(one, other) for one in firsts for other in seconds if one is None or one != other]
+    if not pairs:
+        return None, tests[0]
+
+    def strangeness(pair: tuple[int | None, int | None]) -> int:
+        sides = zip((result.reference, result.test), pair, strict=True)
+        known = [(side, engines[place]) for side, place in sides if place is not None]
+        return sum(2 * (not _same_name(*one)) + (not _is_beside(*one)) for one in known)
+
+    return min(pairs, key=strangeness)
 
 
 def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
@@ -116,8 +138,9 @@ def _same_name(side: ComparedSide, engine: Engine) -> bool:
     return bool(stem) and stem in own
 
 
-def _directory(engine: Engine) -> Path:
-    return next(iter(engine.files.values())).absolute().parent
+def _is_beside(side: ComparedSide, engine: Engine) -> bool:
+    """Whether the engine's files lie where the side's plan does, or did."""
+    return Path(side.path).absolute().parent == next(iter(engine.files.values())).absolute().parent
 
 
 def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None = None) -> Iterator[Section]:

@@ -16,8 +16,7 @@ from trex_tui.analysis.compare.model import Block, Comparison, Difference, Outco
 from trex_tui.analysis.latency import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.reports.diff.choice import signed_ms
-from trex_tui.reports.diff.sections import letter
+from trex_tui.reports.diff.choice import letter, signed_ms
 from trex_tui.reports.layer_text import Line
 from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, shorten_middle
 
@@ -102,7 +101,7 @@ def block_name(comparison: Comparison, block: Block) -> str:
 
 def is_changed(block: Block) -> bool:
     """Whether it is otherwise in one engine than in another, in more than its time."""
-    return bool(block.changes) or block.is_one_sided
+    return bool(block.changes or block.absent)
 
 
 def layer_ms(comparison: Comparison, place: int, layer: Layer) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trex_tui.analysis.compare import Block, Match
 from trex_tui.engine.engine import Engine
-from trex_tui.reports.diff.sections import letter
+from trex_tui.reports.diff.choice import letter
 from trex_tui.screens.comparing import ComparingPane
 from trex_tui.services.compared import Tie, place_of
 from trex_tui.text import printable, shorten_middle

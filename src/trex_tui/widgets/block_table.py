@@ -22,8 +22,7 @@ from trex_tui.reports.comparison import (
     ratio_words,
     shaped_ms,
 )
-from trex_tui.reports.diff.choice import change_words
-from trex_tui.reports.diff.sections import letter
+from trex_tui.reports.diff.choice import change_words, letter
 from trex_tui.text import MISSING, format_ms
 from trex_tui.theme import precision_style
 from trex_tui.widgets.bindings import bindings_in
@@ -302,7 +301,7 @@ class BlockTable(VirtualTable[BlockRow]):
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:
-            return changed_words(row.block, self.comparison)
+            return change_words(row.block, brief=True)
         return " · ".join(part for part in (formats_words(row.layer), row.layer.tactic or "") if part)
 
     # Actions
@@ -361,16 +360,6 @@ def _widths(comparison: Comparison) -> tuple[int, int]:
         max(LEAST_NUMBER, len(format_ms(max(times, default=0.0)))),
         max(len("▼ |Δ| ms"), sign + len(format_ms(max(deltas, default=0.0)))),
     )
-
-
-def changed_words(block: Block, comparison: Comparison | None) -> str:
-    """What differs, or which engine alone has the block, in few words: of precisions only which they are."""
-    if block.is_one_sided:
-        return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
-    absent = [f"not in {letter(place)}" for place, layers in enumerate(block.layers) if not layers]
-    words = change_words(comparison, block) if comparison is not None else ""
-    words = words.removeprefix("precision ").replace(", precision ", ", ")
-    return ", ".join([*absent, *([words] if words else [])])
 
 
 def _match(row: BlockRow) -> str:

@@ -154,14 +154,23 @@ class Block:
         return sum(map(bool, self.layers)) == 1
 
     @property
+    def absent(self) -> tuple[int, ...]:
+        """Places of the engines that have no layer in it."""
+        return tuple(place for place, indices in enumerate(self.layers) if not indices)
+
+    @property
     def shape(self) -> str:
         """How many layers of each engine: `1:1`, `1:3`, `2:0`."""
         return ":".join(str(len(indices)) for indices in self.layers)
 
     @property
     def changed(self) -> tuple[ChangeKind, ...]:
-        """Kinds of change, each once."""
+        """Kinds of change in any engine, each once."""
         return tuple(dict.fromkeys(change.kind for change in self.changes))
+
+    def changed_in(self, engine: int) -> tuple[ChangeKind, ...]:
+        """Kinds of change in one engine."""
+        return tuple(change.kind for change in self.changes if change.engine == engine)
 
 
 class Outcome(str, Enum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.compare.model import Block, Comparison
+from trex_tui.analysis.compare.model import Block, Change, ChangeKind, Comparison
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.reports.diff.gates import GateResult
@@ -38,7 +38,7 @@ class Shown:
     @property
     def rows(self) -> Sequence[Block]:
         """The blocks that a table shows: those that differ in time or otherwise, the largest delta first."""
-        told = [block for block in self.blocks if block.delta_ms or block.changes or block.is_one_sided]
+        told = [block for block in self.blocks if block.delta_ms or block.changes or block.absent]
         return told[: self.top]
 
     @property
@@ -94,22 +94,39 @@ def signed_ms(value: float | None, digits: int = 4) -> str:
     return ("−" if value < 0 else "+") + text
 
 
-def change_words(comparison: Comparison, block: Block) -> str:
-    """What changed, in a few words: `precision FP16→INT8, tactic`; with several engines, each change once."""
+def letter(place: int) -> str:
+    """What an engine is called in the heads of tables: A, B, … Z, then AA."""
+    head, tail = divmod(place, 26)
+    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
+
+
+def change_words(block: Block, *, brief: bool = False) -> str:
+    """What is otherwise in a block, in a few words: `precision FP16→INT8, tactic`, `only in B`.
+
+    Of more than two engines it says which, by the letters of their columns: `not in D; B, C: tactic, formats`.
+
+    Args:
+        brief: Of precisions only which they are, where there is little room.
+    """
     if block.is_one_sided:
-        place = next(place for place, layers in enumerate(block.layers) if layers)
-        return f"only in {printable(comparison.sides[place].label)}"
-    return ", ".join(
-        dict.fromkeys(
-            _change_words(change.kind.value, change.before, change.after) for change in block.changes
-        )
-    )
+        return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
+    told: dict[str, list[str]] = {}
+    for place in range(len(block.layers)):
+        changes = [_change_words(change, brief=brief) for change in block.changes if change.engine == place]
+        if changes:
+            told.setdefault(", ".join(changes), []).append(letter(place))
+    absent = [f"not in {', '.join(map(letter, block.absent))}"] if block.absent else []
+    if len(block.layers) == 2:
+        return "; ".join(told)
+    return "; ".join([*absent, *(f"{', '.join(letters)}: {words}" for words, letters in told.items())])
 
 
-def _change_words(kind: str, before: str, after: str, most: int = 24) -> str:
-    if kind == "tactic" or len(before) + len(after) > most:
-        return kind
-    return f"{kind} {printable(before)}→{printable(after)}"
+def _change_words(change: Change, *, brief: bool, most: int = 24) -> str:
+    kind, before, after = change.kind, printable(change.before), printable(change.after)
+    if kind is ChangeKind.TACTIC or len(before) + len(after) > most:
+        return kind.value
+    what = "" if brief and kind is ChangeKind.PRECISION else f"{kind.value} "
+    return f"{what}{before}→{after}"
 
 
 def labels(comparison: Comparison, places: Iterable[int]) -> list[str]:
@@ -117,4 +134,4 @@ def labels(comparison: Comparison, places: Iterable[int]) -> list[str]:
     return [printable(comparison.sides[place].label) for place in places]
 
 
-__all__ = ["FilterError", "Shown", "change_words", "filtered", "labels", "layers_of", "signed_ms"]
+__all__ = ["FilterError", "Shown", "change_words", "filtered", "labels", "layers_of", "letter", "signed_ms"]

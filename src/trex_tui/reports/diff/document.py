@@ -108,6 +108,8 @@ def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
         "ratio": plain(block.ratio),
         "changed": [kind.value for kind in block.changed],
         "changes": [plain(change) for change in block.changes],
+        "changed_by_engine": [[kind.value for kind in block.changed_in(place)] for place in places],
+        "not_in": list(block.absent),
     }
 
 
@@ -124,18 +126,26 @@ def _gate(result: GateResult) -> dict[str, Any]:
 
 
 def diff_csv(shown: Shown) -> str:
-    """A line per block, in the order of the baseline's execution, with a column of names and one of times per engine."""
+    """A line per block, in the order of the baseline's execution, with a column of names and one of times per engine.
+
+    Of more than two engines there is a column per engine of what changed in it, too, behind all that two have.
+    """
     comparison = shown.comparison
     places = range(len(comparison.engines))
     heads = [f"{name}_{place}" for name in ("layers", "latency_ms", "delta_ms") for place in places]
     headings = ["block", "kind", "module", "evidence", "confidence", *heads, "changed", "label"]
+    if len(places) > 2:
+        headings += [f"changed_{place}" for place in places]
     ordered = sorted(shown.blocks, key=lambda block: block.index)
     return csv_text(headings, (_csv_row(comparison, block) for block in ordered))
 
 
 def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
     yield from (block.index, block.kind, "/".join(block.module), block.match.value, f"{block.confidence:.2f}")
-    for place in range(len(comparison.engines)):
+    places = range(len(comparison.engines))
+    for place in places:
         yield "; ".join(layer.name for layer in layers_of(comparison, block, place))
     yield from (*block.latency_ms, *block.deltas_ms)
     yield from (";".join(kind.value for kind in block.changed), block.label)
+    if len(places) > 2:
+        yield from (";".join(kind.value for kind in block.changed_in(place)) for place in places)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from trex_tui.reports.diff.choice import Shown, labels
 from trex_tui.reports.diff.sections import Section, Table, is_text, sections
 from trex_tui.reports.markdown import escaped
-from trex_tui.text import shorten_middle
 
 LONGEST_CELL = 60
 """Cells longer than this lose their middle: a forge would give all the width to one column."""
@@ -47,7 +46,7 @@ def _section(section: Section) -> list[str]:
 def _table(section: Section, table: Table) -> list[str]:
     rules = ["---" if is_text(section, column) else "---:" for column in range(len(table.headings))]
     lines = [f"| {' | '.join(map(escaped, table.headings))} |", f"|{'|'.join(rules)}|"]
-    lines += [
-        f"| {' | '.join(escaped(shorten_middle(cell, LONGEST_CELL)) for cell in row)} |" for row in table.rows
-    ]
+    for row in table.rows:
+        cells = [escaped(table.fitted(column, cell, LONGEST_CELL)) for column, cell in enumerate(row)]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines

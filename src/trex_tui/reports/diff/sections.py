@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 
 from trex_tui.analysis.compare.model import Block, Comparison, Difference, Row, Verdict
 from trex_tui.analysis.latency import end_to_end
-from trex_tui.reports.diff.choice import Shown, change_words, layers_of, signed_ms
-from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable
+from trex_tui.reports.diff.choice import Shown, change_words, layers_of, letter, signed_ms
+from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, shorten_middle
 
 MOST_REASONS = 8
 MOST_GROUPS = 12
 _WORDS = {"Engines": 5, "Layers": 3}
 """Section -> how many columns of its table come before the numbers; one elsewhere."""
+LEAST_PART = 12
+"""Cells of a part in a list, or the end of the whole is left out."""
 SMALLEST_MS = 0.00005
 """Less is shown as zero."""
 
@@ -24,11 +26,37 @@ class Table:
 
     Attributes:
         wide: Columns that give way where there is no room: texts.
+        lists: Columns whose texts are parts with `; ` between, each about another engine.
     """
 
     headings: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     wide: frozenset[int] = frozenset({0})
+    lists: frozenset[int] = frozenset()
+
+    def fitted(self, column: int, text: str, width: int) -> str:
+        """A cell's text in so many cells: its middle gives way; of parts the end of each, so that none passes for another."""
+        return _fitted_parts(text, width) if column in self.lists else shorten_middle(text, width)
+
+
+def _fitted_parts(text: str, width: int) -> str:
+    parts = text.split("; ")
+    left = width - 2 * (len(parts) - 1)
+    if len(parts) == 1:
+        return shorten_middle(text, width)
+    if len(text) <= width:
+        return text
+    if left < LEAST_PART * len(parts):
+        return _head(text, width)
+    # The shortest takes what it needs, and what it leaves goes to the next.
+    for waiting, place in enumerate(sorted(range(len(parts)), key=lambda place: len(parts[place]))):
+        parts[place] = _head(parts[place], left // (len(parts) - waiting))
+        left -= len(parts[place])
+    return "; ".join(parts)
+
+
+def _head(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +77,6 @@ def is_text(section: Section, column: int) -> bool:
     """Whether a column of the section's table holds words, which stand on the left."""
     assert section.table is not None
     return column in section.table.wide or column < _WORDS.get(section.title, 1)
-
-
-def letter(place: int) -> str:
-    """What an engine is called in the heads of tables: A, B, … Z, then AA."""
-    head, tail = divmod(place, 26)
-    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
 
 
 def sections(shown: Shown) -> Iterator[Section]:
@@ -205,14 +227,16 @@ def _blocks(shown: Shown) -> Section:
             block.match.value,
             *(format_ms(block.latency_ms[place]) if block.layers[place] else MISSING for place in places),
             *(signed_ms(block.deltas_ms[place]) for place in others),
-            change_words(comparison, block),
+            change_words(block),
         )
         for block in shown.rows
     ]
     heads = (*(f"{letter(place)} ms" for place in places), *(f"Δ {letter(place)}" for place in others))
     if not rows:
         return Section("Layers", ["Nothing differs: every block has the same time and the same layers."])
-    table = Table(("block", "layers", "match", *heads, "changed"), rows, frozenset({0, 3 + len(heads)}))
+    changed = 3 + len(heads)
+    headings = ("block", "layers", "match", *heads, "changed")
+    table = Table(headings, rows, frozenset({0, changed}), frozenset({changed}))
     return Section("Layers", [shown.rest_words], table)
 
 

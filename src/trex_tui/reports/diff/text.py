@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from trex_tui.reports.diff.choice import Shown
 from trex_tui.reports.diff.sections import Section, Table, is_text, sections
-from trex_tui.text import shorten_middle
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,8 +43,8 @@ def _print_table(section: Section, table: Table, console: Console) -> None:
         drawn.add_column(Text(heading), justify="left" if is_text(section, column) else "right", no_wrap=True)
     for row in table.rows:
         cells = [
-            Text(shorten_middle(cell, width) if width is not None else cell)
-            for cell, width in zip(row, widths, strict=True)
+            Text(table.fitted(column, cell, width) if width is not None else cell)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         drawn.add_row(*cells)
     console.print(drawn)

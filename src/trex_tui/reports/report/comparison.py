@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from trex_tui.reports.diff.choice import Shown
 from trex_tui.reports.diff.document import diff_document
@@ -13,6 +14,7 @@ from trex_tui.reports.report.model import Cell, Column, Part, Section, Table
 
 _NUMBER = re.compile(r"(?P<number>[−+]?\d+(?:\.\d+)?)(?: (?P<unit>[KMGT])iB)?")
 _UNITS = "KMGT"
+_LONGEST_LIST = 240
 
 
 def comparison_part(shown: Shown) -> Part:
@@ -39,11 +41,19 @@ def _table(section: DiffSection, table: DiffTable) -> Table:
     rows = [
         [
             Cell(text if column.is_text else _value(text), text)
-            for column, text in zip(columns, row, strict=True)
+            for column, text in zip(columns, _short(table, row), strict=True)
         ]
         for row in table.rows
     ]
     return Table("table", columns, rows, len(rows))
+
+
+def _short(table: DiffTable, row: Sequence[str]) -> list[str]:
+    """The cells, lists so short that neither page nor Markdown leaves out their middle."""
+    return [
+        table.fitted(place, text, _LONGEST_LIST) if place in table.lists else text
+        for place, text in enumerate(row)
+    ]
 
 
 def _value(text: str) -> float | None:
