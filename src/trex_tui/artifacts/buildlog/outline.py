@@ -131,7 +131,7 @@ class _OutlineReader(Reader):
                 raise _IrregularError
             last = place
             self._line(number + place + 1, line, action)
-            if self._broken or self._foreign:
+            if self._streams.broken:
                 raise _IrregularError
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
