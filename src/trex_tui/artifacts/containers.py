@@ -1,7 +1,7 @@
 """Lines as container runtimes keep them: a record a line, with the stream it came from, cut where it was long.
 
-docker's json-file driver: `{"log":"…\\n","stream":"stderr","time":"2026-07-07T02:10:59.123Z"}`. A record without an end of line
-goes on in the next one of the same stream (docker cuts at 16 KiB).
+docker's json-file driver: `{"log":"…\\n","stream":"stderr","time":"2026-07-07T02:10:59.123Z"}`. A record without an end
+of line goes on in the next one of the same stream (docker cuts at 16 KiB).
 CRI (containerd, CRI-O), as in `/var/log/pods`: `2026-07-07T02:10:59.123456789Z stdout F …`. P instead of F: goes on.
 """
 

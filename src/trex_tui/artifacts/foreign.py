@@ -17,7 +17,8 @@ STAMPED = re.compile(
     r"\[(?P<stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] "
     r"(?:\[(?P<severity>[VIWEF])\] ?(?P<library>\[TRT\] ?)?|\[TRT\] \[(?P<severity2>[VIWEF])\] ?)"
 )
-"""`[MM/DD/YYYY-HH:MM:SS] [V] msg` of trtexec, `… [V] [TRT] msg` of the library, `… [TRT] [V] msg` of Python's `trt.Logger`."""
+"""`[MM/DD/YYYY-HH:MM:SS] [V] msg` is trtexec, `… [V] [TRT] msg` the library, `… [TRT] [V] msg` the library through Python's
+`trt.Logger`."""
 UNSTAMPED = re.compile(
     r"(?:\[(?:TensorRT|TRT)\] (?P<word>VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): "
     r"|(?P<word2>VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:? "
@@ -102,7 +103,7 @@ def _shape_of(before: str) -> _Shape:
     words = [one for one in matches if one["level"]]
     # The letter stands nearer to the message: whoever relays a stream may call all of it INFO.
     capitals = [one for one in words if one["level"].isupper()]
-    level = (letters[-1:] or capitals[:1] or words[:1] or [None])[0]
+    level = next(iter(letters[-1:] or capitals or words), None)
     parts = []
     end = 0
     for match in matches:

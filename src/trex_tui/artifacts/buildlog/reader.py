@@ -125,11 +125,7 @@ class Reader:
             if action is PASSED:
                 continue
             if action is None:
-                passed = (
-                    self._passed if not place else lines[place - 1] if actions[place - 1] is PASSED else ""
-                )
-                if passed.find(STAMP_INSIDE, PREFIX) >= 0:
-                    self._line(before + place, passed, None)  # what stands behind it is of another stream
+                self._after_passed(before, place, lines, actions)
             elif action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
                 if line.find(STAMP_INSIDE, PREFIX) < 0:
                     rows.append(line[PREFIX:])
@@ -139,15 +135,7 @@ class Reader:
                 continue
             if rows:
                 self._flush_rows(before + place)
-            if (
-                callable(action)
-                and line[:STAMP] == self._stamp
-                and not self._streams.broken
-                and line.find(STAMP_INSIDE, PREFIX) < 0
-            ):
-                action(before + end, line[PREFIX:])
-            else:
-                self._line(before + end, line, action)
+            self._line(before + end, line, action)
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
                 self.number, self._passed = before + end, ""
@@ -158,6 +146,12 @@ class Reader:
         if len(rows) > _MANY_ROWS:
             self._flush_rows(self.number)
         return len(lines)
+
+    def _after_passed(self, before: int, place: int, lines: list[str], actions: list[object]) -> None:
+        """Read the line before one of an unknown kind after all, if it was passed over and another begins in it."""
+        passed = self._passed if not place else lines[place - 1] if actions[place - 1] is PASSED else ""
+        if passed.find(STAMP_INSIDE, PREFIX) >= 0:
+            self._line(before + place, passed, None)
 
     def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
         """Take the tactics among some lines; return the places of all others, and whether it could be done."""
@@ -184,7 +178,7 @@ class Reader:
                 self.parser.other(number, line[PREFIX:])
                 return
         self.number = number
-        if not self._streams.broken and (not line or line.startswith("&&&& ")):
+        if not self._streams.broken and (not line or (line.startswith("&&&& ") and STAMP_INSIDE not in line)):
             self._bare(line)
         else:
             self._streams.line(number, line)
