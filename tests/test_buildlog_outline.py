@@ -86,7 +86,7 @@ def test_also_of_a_log_cut_off_or_mixed_with_another(
 
 
 @needs_logs
-def test_a_line_within_a_line_and_foreign_prefixes_take_the_whole(tmp_path: Path) -> None:
+def test_a_line_within_a_line_takes_the_whole_and_a_foreign_prefix_does_not(tmp_path: Path) -> None:
     assert TUNED is not None
     data = TUNED.read_bytes()
     place = data.index(b"Tactic Name: ") + 20
@@ -98,8 +98,8 @@ def test_a_line_within_a_line_and_foreign_prefixes_take_the_whole(tmp_path: Path
     assert any(one.text == "in the middle" for one in found.messages)
     path.write_bytes(b"".join(b"worker_1  | " + line for line in data.splitlines(keepends=True)))
     found = read_outline(path)
-    assert found.is_whole
-    assert found.tunings
+    assert not found.is_whole
+    assert told(found) == told(read_build_log(TUNED))
 
 
 @needs_logs

@@ -11,6 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from trex_tui.artifacts.foreign import ESCAPE
+
 LONGEST_LINE = 1 << 20
 """Characters of a line that are kept."""
 
@@ -57,7 +59,7 @@ class Unwrapper:
         if stream in self._held:
             text = self._held.pop(stream) + text
         if is_end:
-            return text.replace("\n", " ")
+            return ESCAPE.sub("", text).replace("\n", " ") if "\x1b" in text or "\n" in text else text
         if len(self._held) < 8:
             self._held[stream] = text[:LONGEST_LINE]
         return ""
