@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
 from trex_tui.artifacts.buildlog import BuildTrace, read_build_log
+from trex_tui.artifacts.buildlog.outline import read_outline
 
 LOGS = ARTIFACTS / "logs"
 REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []
 STAMP = "[11/21/2026-10:00:00]"
+STAMP_LENGTH = len(STAMP) + 1
 _STDERR = re.compile(rb"\[[\d/:-]{19}\] (?:\[TRT\] )?\[[WEF]\]")
 
 needs_logs = pytest.mark.skipif(not REAL, reason=f"no real logs at {LOGS}")
@@ -88,3 +91,40 @@ def test_blocks_of_any_size_tell_the_same(
     added = sum(count for number, count in more.items() if number < len(data.splitlines()))
     assert found.pop("lines") == data.count(b"\n") + added
     assert found == {name: one for name, one in wanted.items() if name != "lines"}
+
+
+def test_a_half_without_its_rest_is_no_number(tmp_path: Path) -> None:
+    """A warning in the middle of a time, and another stamped line, or nothing, where the rest should stand."""
+    log = tmp_path / "a.log"
+    tactic = f"{STAMP} [V] [TRT] Tactic: 0x0000000000000001 Time: 0."
+    said = f"{STAMP} [W] [TRT] one\n{STAMP} [E] two\n"
+    heads = f"{STAMP} [V] [TRT] *************** Autotuning format combination: Float(1) -> Half(1) ***************\n"
+    heads += f"{STAMP} [V] [TRT] --------------- Timing Runner: conv (CaskConvolution)\n"
+    for rest, times, notes in (
+        ("25\n", [0.25], 0),
+        ("", [], 1),
+        (f"{STAMP} [V] [TRT] Tactic: 0x0000000000000002 Time: 0.5\n", [0.5], 1),
+        (f"25\n{STAMP} [V] [TRT] Tactic: 0x0000000000000002 Time: 0.5\n", [0.25, 0.5], 0),
+        (f"25{STAMP} [W] [TRT] three\n\n", [0.25], 0),
+        ("   the second line of an error\n25\n", [0.25], 0),
+    ):
+        log.write_text(f"{heads}{tactic}{said}{rest}")
+        trace = read_build_log(log)
+        assert [
+            one.time_ms for each in trace.tunings for trial in each.trials() for one in trial.tactics
+        ] == times
+        assert len(trace.diagnostics) == notes
+        assert trace.messages[0].text == "one"
+
+
+def test_what_is_written_into_a_line_that_tells_nothing(tmp_path: Path) -> None:
+    """The parser's own lines are passed over; a warning inside one is not."""
+    log = tmp_path / "a.log"
+    line = f"{STAMP} [V] [TRT] Searching for input: /20/Conv\n"
+    for place in range(STAMP_LENGTH, len(line)):
+        cut = f"{line * 3}{line[:place]}{STAMP} [W] one\n{STAMP} [W] two\n{line[place:]}{line}"
+        log.write_text(cut)
+        trace = read_build_log(log)
+        assert [one.text for one in trace.messages] == ["one", "two"]
+        assert trace == replace(read_outline(log), path=log)
+    assert not trace.diagnostics

@@ -178,7 +178,7 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
             rest, overlong = rest[:LONGEST_LINE], len(rest)
             state.shortened += 1
     if rest:
-        if BANNER.search(rest[:_LONGEST_BEFORE]):
+        if rest.startswith("&&&& ") or BANNER.search(rest[:_LONGEST_BEFORE]):
             yield [rest.rstrip("\r")]
         else:
             state.cut_off = True

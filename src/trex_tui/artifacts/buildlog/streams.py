@@ -27,12 +27,14 @@ class Streams:
 
     Attributes:
         broken: The first half of a line; empty if none is held.
+        lost: How many lines were left out, as their second half did not come: half a number is not a number.
     """
 
     def __init__(self, said: Callable[[Prefix], None], bare: Callable[[str], None]) -> None:
         self._said = said
         self._bare = bare
         self.broken = ""
+        self.lost = 0
         self._began = self._until = 0
         self._severity = ""
 
@@ -81,13 +83,19 @@ class Streams:
         elif self.broken and line:
             joined, self.broken = self.broken + line, ""
             self.line(number, joined)
-        else:
-            self.settle()
-            if line:
-                self._bare(line)
+        elif self.broken:
+            self._hand_on()  # the second half was no more than its end
+        elif line:
+            self._bare(line)
 
     def settle(self) -> None:
-        """The rest of a broken line has not come, or was its end."""
+        """The second half of a line does not come any more."""
+        if self.broken and self._severity in _ON_STDERR and take_apart(self.broken).severity:
+            self.broken = ""
+            self.lost += 1
+        self._hand_on()
+
+    def _hand_on(self) -> None:
         line, self.broken = self.broken, ""
         if line:
             found = take_apart(line)
