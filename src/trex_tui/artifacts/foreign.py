@@ -71,7 +71,7 @@ _PATTERNS = {
     "flag": "[A-Z]",
 }
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d)")
-_PLACE = re.compile(r"\s+[\w.]+\.py:\d+\s*$")
+_PLACE = re.compile(r"(?<=\S)\s+[\w.]+\.py:\d+\s*$")
 """The place in the source, which `rich` puts behind the message."""
 _OTHERS = re.compile(rf"\W{{0,3}}(?:\d{{4}}-\d\d-\d\d[T ]|(?:{_WORDS})\b|\S{{1,100}}\s+\| )")
 """What looks as if yet another program had said it."""

@@ -304,9 +304,6 @@ class Reader:
                 "is cut off in the middle of a line, which was left out",
                 f"line {self.number + 1}",
             )
-        if self._streams.lost:
-            message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
-            note(Severity.WARNING, message)
         runs = self.parser.sections.runs
         if runs and runs[-1].status is None:
             note(Severity.WARNING, "ends before trtexec does: there is no PASSED or FAILED at its end")
@@ -314,6 +311,9 @@ class Reader:
             message = (
                 f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
             )
+            note(Severity.WARNING, message)
+        if self._streams.lost:
+            message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
             note(Severity.WARNING, message)
         if self.parser.builds > 1:
             note(Severity.INFO, f"tells of {self.parser.builds} builds; the last one is shown")
