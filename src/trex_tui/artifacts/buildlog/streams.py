@@ -43,8 +43,8 @@ class Streams:
         if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
             self.settle()
         found = take_apart(line)
-        if not found.severity:
-            self._without_prefix(number, line)
+        if not found.severity or (self.broken and not found.text):
+            self._without_prefix(number, line)  # a line may also be cut between its stamp and `[TRT]`
             return
         starts = []
         if found.before or STAMP_INSIDE in found.message:
