@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.artifacts.buildlog import BuildTrace, outline, parts, read_build_log, shared
+from trex_tui.artifacts.buildlog import BuildTrace, lines, outline, parts, read_build_log, shared
 from trex_tui.artifacts.buildlog.outline import read_outline
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.engine import load_engine
@@ -86,7 +86,7 @@ def test_also_of_a_log_cut_off_or_mixed_with_another(
 
 
 @needs_logs
-def test_a_line_within_a_line_and_foreign_prefixes_take_the_whole(tmp_path: Path) -> None:
+def test_a_line_within_a_line_takes_the_whole_and_a_foreign_prefix_does_not(tmp_path: Path) -> None:
     assert TUNED is not None
     data = TUNED.read_bytes()
     place = data.index(b"Tactic Name: ") + 20
@@ -98,8 +98,8 @@ def test_a_line_within_a_line_and_foreign_prefixes_take_the_whole(tmp_path: Path
     assert any(one.text == "in the middle" for one in found.messages)
     path.write_bytes(b"".join(b"worker_1  | " + line for line in data.splitlines(keepends=True)))
     found = read_outline(path)
-    assert found.is_whole
-    assert found.tunings
+    assert not found.is_whole
+    assert told(found) == told(read_build_log(TUNED))
 
 
 @needs_logs
@@ -131,6 +131,18 @@ def test_options_and_performance_are_searched_for(tmp_path: Path, monkeypatch: p
     packed = tmp_path / "long.log.gz"
     packed.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
     assert parts.read_sections(packed).options == whole.options
+
+
+@needs_logs
+def test_plugins_that_fill_a_piece_are_no_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was said before the network is parsed is of the same build, however little of the log is read at once."""
+    assert TUNED is not None
+    path = tmp_path / "a.log"
+    path.write_bytes(TUNED.read_bytes()[:120_000])
+    monkeypatch.setattr(lines, "PIECE_BYTES", 700)
+    found = read_outline(path)
+    assert not found.is_whole
+    assert told(found) == told(read_build_log(path))
 
 
 # Shared

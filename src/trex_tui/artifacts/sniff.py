@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.containers import unwrapped_head
+from trex_tui.artifacts.foreign import STAMPED, is_routed_log
 from trex_tui.artifacts.jsonfile import decode_text
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.opening import open_bytes, read_fully, read_head
@@ -25,7 +27,6 @@ _MOST_SEARCHED = 256 << 20
 GZIP_MARK = b"\x1f\x8b"
 
 _KEY = re.compile(r'"([A-Za-z][\w /.()-]*)"\s*:')
-_LOG_LINE = re.compile(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[(?:[VIWEF]|TRT)\]")
 _BANNER = "TensorRT.trtexec"
 
 # The telling keys of a root object. Bytes, because a large file is searched without being decoded.
@@ -116,12 +117,14 @@ def _sniff_gzip(path: Path, head: bytes) -> Sniffed:
 
 def _sniff_text(text: str, path: Path) -> Sniffed:
     body = text.lstrip()
+    if (inner := unwrapped_head(body)) is not None and (found := _sniff_log(inner, path)):
+        return found
     if body.startswith("{"):
         return _sniff_object(path, text)
-    if body.startswith("[") and not _LOG_LINE.match(body):
+    if found := _sniff_log(text, path):
+        return found
+    if body.startswith("["):
         return _sniff_list(text, path)
-    if _LOG_LINE.search(text):
-        return Sniffed(_log_role(text, path))
     if _BANNER in text:
         # Whatever trtexec logs carries a time stamp; its help does not.
         return Sniffed(
@@ -132,6 +135,13 @@ def _sniff_text(text: str, path: Path) -> Sniffed:
         return Sniffed(None, "begins with nothing but white space", claims=named_json)
     what = "is binary and no TensorRT plan" if "\0" in text else "is text, but neither JSON nor a trtexec log"
     return Sniffed(None, what, claims=named_json or path.suffix.lower() == ".log")
+
+
+def _sniff_log(text: str, path: Path) -> Sniffed | None:
+    """A log of trtexec, or of another program that writes down what the library says; None if it is neither."""
+    if STAMPED.search(text) or is_routed_log(text):
+        return Sniffed(_log_role(text, path))
+    return None
 
 
 def _sniff_object(path: Path, head: str) -> Sniffed:

@@ -61,8 +61,8 @@ class Messages:
         last = self._last
         if last is not None and line == last.last_line + 1:
             last.last_line = line
-            if len(last.text) < LONGEST_TEXT:
-                last.text = f"{last.text} {text.strip()}"[:LONGEST_TEXT]
+            if (rest := text.strip()) and len(last.text) < LONGEST_TEXT:
+                last.text = f"{last.text} {rest}"[:LONGEST_TEXT]
 
     def finished(self) -> tuple[Message, ...]:
         """All groups, in order of appearance."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from trex_tui.artifacts.containers import unwrapped
+from trex_tui.artifacts.foreign import BANNER, ESCAPE, undressed
 from trex_tui.artifacts.opening import open_bytes, read_piece
 from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.errors import ArtifactError
@@ -26,7 +28,9 @@ _MOST_PACKED = 250
 _HARMLESS_BYTES = 64 << 20
 """What is unpacked whatever the ratio."""
 
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
+_LONGEST_BEFORE = 400
+"""Characters in which a banner begins, whatever stands before it."""
 
 
 @dataclass(slots=True)
@@ -73,23 +77,28 @@ def open_log(path: Path) -> BinaryIO:
 def lines_of(file: BinaryIO, state: ReadState) -> Iterator[list[str]]:
     """Lists of lines without their ends; `state` is complete when they are.
 
-    A last line that does not end is given only if it is a banner: half a number is not a number.
+    A last line that does not end is given only if it is a banner: half a number is not a number. What a container runtime
+    or another program has put around the lines is taken off.
     """
-    yield from _lines(_texts(file, state), state)
+    yield from undressed(unwrapped(_lines(_texts(file, state), state)))
 
 
 def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
     decoder: codecs.IncrementalDecoder | None = None
+    half = ""
     for data in plain_pieces(file, state):
         if decoder is None:
             wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
             decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")(errors="replace")
-        text = decoder.decode(data)
+        text = half + decoder.decode(data)
+        half = ""
         if "\x1b" in text:
-            text = _ESCAPE.sub("", text)
+            text = ESCAPE.sub("", text)
+            if match := _HALF_ESCAPE.search(text):
+                text, half = text[: match.start()], match[0]
         yield text
     if decoder is not None:
-        yield decoder.decode(b"", final=True)
+        yield half + decoder.decode(b"", final=True)
 
 
 def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
@@ -169,7 +178,7 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
             rest, overlong = rest[:LONGEST_LINE], len(rest)
             state.shortened += 1
     if rest:
-        if rest.startswith("&&&& "):
+        if rest.startswith("&&&& ") or BANNER.search(rest[:_LONGEST_BEFORE]):
             yield [rest.rstrip("\r")]
         else:
             state.cut_off = True

@@ -29,6 +29,8 @@ _TUNING = (
     " (fore",
 )
 """Beginnings of verbose messages that only `Tuner` reads."""
+_TUNED = object()
+"""What is done with them."""
 _MORE = (": Fusing ", "] got cached result: ")
 """What else may stand in a verbose message that begins with a name, and is not about tuning."""
 _HEADINGS = (" Computing ", " Autotuning ", " Timing Runner: ")
@@ -112,8 +114,13 @@ class _OutlineReader(Reader):
 
     def _routes(self) -> dict[str, object]:
         routes = super()._routes()
-        routes.update({said + key: PASSED for said in VERBOSE for key in _TUNING})
+        routes.update({said + key: _TUNED for said in VERBOSE for key in _TUNING})
         return routes
+
+    def _note_tuning(self, actions: list[object]) -> None:
+        tuner = self.parser.tuner
+        if isinstance(tuner, _PassedTuner) and not tuner.is_passed:
+            tuner.is_passed = _TUNED in actions
 
     def _piece(self, lines: list[str]) -> int:
         """Read some lines; return how many, which is fewer than there are where another build begins."""
@@ -121,7 +128,10 @@ class _OutlineReader(Reader):
         number, earlier = self.number, self._before
         actions: list[object] = list(map(self._route, map(_key, lines)))
         last = -1  # of the lines read
-        for place in [place for place, action in enumerate(actions) if action is not PASSED]:
+        others = [
+            place for place, action in enumerate(actions) if action is not PASSED and action is not _TUNED
+        ]
+        for place in others:
             line, action = lines[place], actions[place]
             if action is None and _said(line) in VERBOSE and _MORE[0] not in line and _MORE[1] not in line:
                 continue
@@ -130,14 +140,15 @@ class _OutlineReader(Reader):
                 # The second half of a line that another was written into stands behind it, and looks like no tactic.
                 raise _IrregularError
             last = place
+            if "] Start parsing" in line:
+                self._note_tuning(actions[:place])
             self._line(number + place + 1, line, action)
-            if self._broken or self._foreign:
+            if self._streams.broken:
                 raise _IrregularError
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
                 self.number, self._before = number + place + 1, ""
                 return place + 1
-        if last < 0 and isinstance(tuner, _PassedTuner):
-            tuner.is_passed = True
+        self._note_tuning(actions)
         self.number, self._before = number + len(lines), lines[-1] if last < len(lines) - 1 else ""
         return len(lines)

@@ -1,28 +1,14 @@
-"""What stands before a message: trtexec's stamp, Python's logger, and whatever docker or journald put before both.
-
-`[MM/DD/YYYY-HH:MM:SS] [V] msg` is trtexec, `… [V] [TRT] msg` the library, `[stamp] [TRT] [V] msg` the library through
-Python's `trt.Logger`. Older Python and other programs print `[TensorRT] VERBOSE: msg`, `INFO: [TRT]: msg` or `[TRT]    msg`.
-"""
+"""What stands before a message: TensorRT's own mark, with a time stamp or without."""
 
 from __future__ import annotations
 
 import calendar
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_STAMPED = re.compile(
-    r"\[(?P<stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] "
-    r"(?:\[(?P<severity>[VIWEF])\] ?(?P<library>\[TRT\] ?)?|\[TRT\] \[(?P<severity2>[VIWEF])\] ?)"
-)
-_UNSTAMPED = re.compile(
-    r"(?:\[(?:TensorRT|TRT)\] (?P<word>VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): "
-    r"|(?P<word2>VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:? "
-    r"|\[TRT\] \[(?P<letter>[VIWEF])\] "
-    r"|\[TRT\] {2,})"
-)
+from trex_tui.artifacts.foreign import STAMPED, UNSTAMPED
+
 _WORDS = {"VERBOSE": "V", "INFO": "I", "WARNING": "W", "ERROR": "E", "INTERNAL_ERROR": "F"}
-_VARYING = re.compile(r"(\d+)|(\s+)|([A-Z][a-z]{2}(?= ))")
 
 
 class Prefix(NamedTuple):
@@ -47,12 +33,12 @@ class Prefix(NamedTuple):
 
 def take_apart(line: str) -> Prefix:
     """Split one line. A line without any prefix is all message, with no severity."""
-    if match := _STAMPED.search(line):
+    if match := STAMPED.search(line):
         letter = match["severity"] or match["severity2"]
         is_library = bool(match["library"] or match["severity2"])
         stamp, message = match["stamp"], line[match.end() :]
         return Prefix(letter, is_library, seconds_of(stamp), f"[{stamp}] ", message, line[: match.start()])
-    if match := _UNSTAMPED.match(line):
+    if match := UNSTAMPED.match(line):
         letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or "V")
         return Prefix(letter, True, None, "", line[match.end() :], "")
     return Prefix("", False, None, "", line, "")
@@ -60,7 +46,7 @@ def take_apart(line: str) -> Prefix:
 
 def starts_of(line: str) -> list[int]:
     """Where prefixes with a time stamp begin in a line."""
-    return [match.start() for match in _STAMPED.finditer(line)]
+    return [match.start() for match in STAMPED.finditer(line)]
 
 
 @lru_cache(maxsize=64)
@@ -73,17 +59,3 @@ def seconds_of(stamp: str) -> int | None:
     ):
         return None
     return calendar.timegm((year, month, day, hour, minute, second))
-
-
-def pattern_of(before: str) -> re.Pattern[str]:
-    """What matches the same foreign prefix on other lines, where its numbers, spaces and month may differ."""
-    parts = []
-    end = 0
-    for match in _VARYING.finditer(before):
-        parts.append(re.escape(before[end : match.start()]))
-        parts.append(r"\d+" if match[1] else r"\s+" if match[2] else "[A-Z][a-z]{2}")
-        end = match.end()
-    parts.append(re.escape(before[end:]))
-    text = "".join(parts)
-    # Without a time stamp behind it, the last space may be missing: an empty message ends there.
-    return re.compile(text[:-3] + r"\s?" if text.endswith(r"\s+") else text)

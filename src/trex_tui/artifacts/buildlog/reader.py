@@ -12,7 +12,8 @@ from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
 from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_lines
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
-from trex_tui.artifacts.buildlog.prefix import Prefix, pattern_of, starts_of, take_apart
+from trex_tui.artifacts.buildlog.prefix import Prefix, take_apart
+from trex_tui.artifacts.buildlog.streams import Streams
 from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW, Tuner
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
 from trex_tui.artifacts.jsonfile import gc_paused
@@ -27,7 +28,6 @@ _KEY_END = PREFIX + KEY
 _TACTIC, _ROW, PASSED = object(), object(), object()
 _ROW_NUMBER = PREFIX + len(" (foreignNode) ")
 _ROW_BEGINS = frozenset(" 0123456789")
-_LONGEST_FOREIGN = 200
 _key = itemgetter(slice(STAMP, _KEY_END))
 _MANY_ROWS = 1024
 
@@ -74,10 +74,10 @@ class Reader:
         self._first_stamp: int | None = None
         self._last_stamp: int | None = None
         self._rows: list[str] = []
+        self._now: int | None = None
         self._stamp: str | None = None
-        self._foreign: str | None = None
-        self._broken = ""
-        self._broken_line = 0
+        self._streams = Streams(self._said, self._bare)
+        self._passed = ""
 
     def read(self) -> BuildTrace:
         """Read all lines of the file."""
@@ -93,7 +93,9 @@ class Reader:
             if self.progress is not None:
                 self.progress(self.state.read_bytes)
         self._flush_rows(self.number)
-        self._settle()
+        if self._passed.find(STAMP_INSIDE, PREFIX) >= 0:
+            self._line(self.number, self._passed, None)
+        self._streams.settle()
         self._move_on(lines)
         return self._finished()
 
@@ -122,7 +124,9 @@ class Reader:
             end = place + 1
             if action is PASSED:
                 continue
-            if action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
+            if action is None:
+                self._after_passed(before, place, lines, actions)
+            elif action is _ROW and line[_ROW_NUMBER : _ROW_NUMBER + 1] in _ROW_BEGINS:
                 if line.find(STAMP_INSIDE, PREFIX) < 0:
                     rows.append(line[PREFIX:])
                     continue
@@ -131,24 +135,23 @@ class Reader:
                 continue
             if rows:
                 self._flush_rows(before + place)
-            if (
-                callable(action)
-                and line[:STAMP] == self._stamp
-                and not self._broken
-                and line.find(STAMP_INSIDE, PREFIX) < 0
-            ):
-                action(before + end, line[PREFIX:])
-            else:
-                self._line(before + end, line, action)
+            self._line(before + end, line, action)
             if self.parser.tuner is not tuner:
                 self._route = self._routes().get
-                self.number = before + end
+                self.number, self._passed = before + end, ""
                 return end
         tactics.next += len(lines) - end
         self.number = before + len(lines)
+        self._passed = lines[-1] if actions[-1] is PASSED else ""
         if len(rows) > _MANY_ROWS:
             self._flush_rows(self.number)
         return len(lines)
+
+    def _after_passed(self, before: int, place: int, lines: list[str], actions: list[object]) -> None:
+        """Read the line before one of an unknown kind after all, if it was passed over and another begins in it."""
+        passed = self._passed if not place else lines[place - 1] if actions[place - 1] is PASSED else ""
+        if passed.find(STAMP_INSIDE, PREFIX) >= 0:
+            self._line(before + place, passed, None)
 
     def _taken(self, lines: list[str], actions: list[object]) -> tuple[list[int], bool]:
         """Take the tactics among some lines; return the places of all others, and whether it could be done."""
@@ -164,7 +167,7 @@ class Reader:
 
     def _line(self, number: int, line: str, action: object) -> None:
         """Read one line that is neither a tactic nor a row; `action` is who its route leads to."""
-        if line[:STAMP] == self._stamp and not self._broken and line.find(STAMP_INSIDE, PREFIX) < 0:
+        if line[:STAMP] == self._stamp and not self._streams.broken and line.find(STAMP_INSIDE, PREFIX) < 0:
             if callable(action):
                 action(number, line[PREFIX:])
                 return
@@ -175,12 +178,10 @@ class Reader:
                 self.parser.other(number, line[PREFIX:])
                 return
         self.number = number
-        if self._broken and number > self._broken_line + 1:
-            self._settle()
-        if not self._broken and (not line or line.startswith("&&&& ")):
+        if not self._streams.broken and (not line or (line.startswith("&&&& ") and STAMP_INSIDE not in line)):
             self._bare(line)
         else:
-            self._unusual(line)
+            self._streams.line(number, line)
 
     def _routes(self) -> dict[str, object]:
         """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
@@ -200,30 +201,11 @@ class Reader:
 
     # --- one line -------------------------------------------------------------------------------------------------
 
-    def _unusual(self, line: str) -> None:
-        """A line with any prefix, with none, or with two: then a stream was written into the middle of another's line."""
-        found = take_apart(line)
-        if not found.severity:
-            self._without_prefix(line)
-            return
-        self._settle()
-        is_whole = not found.before or self._is_foreign(found.before)
-        if is_whole and STAMP_INSIDE not in found.message:
-            self._said(found)
-            return
-        starts = starts_of(line)[1 if is_whole else 0 :]
-        if not starts:
-            self._said(found)
-            return
-        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
-            self._said(take_apart(line[start:end]))
-        self._broken, self._broken_line = line[: starts[0]], self.number
-
     def _said(self, found: Prefix) -> None:
         if found.stamp is not None:
             self._at(found.stamp)
             # What is said within the same second needs no closer look.
-            self._stamp = None if self._foreign else found.text
+            self._stamp = found.text
         self._message(found.severity, found.message, is_library=found.is_library)
 
     def _message(self, severity: str, message: str, *, is_library: bool) -> None:
@@ -234,48 +216,19 @@ class Reader:
         else:
             self.parser.message(self.number, severity, message, is_library=is_library)
 
-    def _without_prefix(self, line: str) -> None:
-        if self._foreign:
-            match = pattern_of(self._foreign).match(line)
-            line = line[match.end() :] if match else line
-        elif self._foreign is None and (place := line.find("&&&& ")) > 0:
-            self._foreign = line[:place]
-            line = line[place:]
-        if self._broken and line and not line.startswith("&&&& "):
-            joined, self._broken = self._broken + line, ""
-            self._unusual(joined)
-            return
-        self._settle()
-        self._bare(line)
-
     def _bare(self, line: str) -> None:
         if line.startswith("&&&& "):
             self.parser.banner(self.number, line)
         else:
             self.parser.bare(self.number, line)
 
-    def _settle(self) -> None:
-        """The rest of a broken line has not come."""
-        line, self._broken = self._broken, ""
-        if line:
-            found = take_apart(line)
-            if found.severity:
-                self._said(found)
-            else:
-                self._bare(line)
-
-    def _is_foreign(self, before: str) -> bool:
-        """Whether what stands before a time stamp is a prefix of docker's or journald's kind: the same on every line."""
-        if self._foreign is None:
-            self._foreign = before if len(before) <= _LONGEST_FOREIGN and self._stamp is None else ""
-        return bool(self._foreign) and pattern_of(self._foreign).fullmatch(before) is not None
-
     def _at(self, stamp: int) -> None:
-        if stamp == self._last_stamp:
+        if stamp == self._now:
             return
-        if self._first_stamp is None:
-            self._first_stamp = stamp
-        self._last_stamp = stamp
+        # What comes of a stream that is written later may have been said earlier.
+        self._now = stamp
+        self._first_stamp = min(stamp, stamp if self._first_stamp is None else self._first_stamp)
+        self._last_stamp = max(stamp, self._last_stamp or stamp)
         self.parser.at(float(stamp - self._first_stamp))
 
     # --- the end --------------------------------------------------------------------------------------------------
@@ -355,6 +308,9 @@ class Reader:
             message = (
                 f"has lines of more than {LONGEST_LINE} characters ({state.shortened}), which were cut there"
             )
+            note(Severity.WARNING, message)
+        if self._streams.lost:
+            message = f"has lines whose second half is missing ({self._streams.lost}), which were left out"
             note(Severity.WARNING, message)
         if self.parser.builds > 1:
             note(Severity.INFO, f"tells of {self.parser.builds} builds; the last one is shown")
