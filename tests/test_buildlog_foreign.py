@@ -67,9 +67,11 @@ def test_prefixes(tmp_path: Path, plain: dict[str, object], name: str) -> None:
         assert not trace.diagnostics
         assert sniff(path).kind is ArtifactKind.BUILD_LOG
     # A log that was cut off at the end of its last line, and one behind another that has no prefix.
-    for text in (dressed(PREFIXES[name])[:-1], BUILD.replace("conv", "old") * 40 + dressed(PREFIXES[name])):
+    several = ["tells of 41 builds; the last one is shown"]
+    before = BUILD.replace("conv", "old") * 40
+    for text, notes in ((dressed(PREFIXES[name])[:-1], []), (before + dressed(PREFIXES[name]), several)):
         trace = read(path, text)
-        assert not trace.diagnostics
+        assert [one.message for one in trace.diagnostics] == notes
         assert {run.status for run in trace.runs} == {"PASSED"}
         assert trace.tunings[-1].name == "conv + relu"
         assert len(trace.messages) == 1

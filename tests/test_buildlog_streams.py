@@ -46,7 +46,6 @@ def replayed(data: bytes, block: int, more: dict[int, int] | None = None) -> byt
 
 def counts(trace: BuildTrace) -> dict[str, object]:
     """What a log tells, wherever it stands in it."""
-    # Blocks of fewer bytes than a line let a warning come between the lines of a layer list; that is for `dump` to mind.
     return {
         "tactics": sum(one.tactic_count for one in trace.tunings),
         "tunings": sorted(one.name for one in trace.tunings),
@@ -59,6 +58,7 @@ def counts(trace: BuildTrace) -> dict[str, object]:
         ),
         "runs": [(run.command, run.status) for run in trace.runs],
         "options": trace.options,
+        "dumps": [[layer.raw for layer in one.layers] for one in trace.dumps],
         "memory": len(trace.memory),
         "performance": trace.performance.values if trace.performance else None,
         "notes": [one.message for one in trace.diagnostics],
