@@ -18,6 +18,7 @@ from trex_tui.commands.output import complain, print_json
 from trex_tui.errors import ArtifactError, Diagnostic, ExitCode, Severity, TrexError
 from trex_tui.loading import LoadOptions, load
 from trex_tui.reports.times import Times, times_document, times_of, times_text
+from trex_tui.text import plural
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
@@ -51,14 +52,20 @@ def run_times(options: argparse.Namespace) -> int:
 def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
     """The timing run of each engine that has one."""
     found = [(engine, times_of(engine, batch)) for engine in engines]
-    nothing = "no timing rows and no performance summary"
     runs = [run for _, run in found if run is not None]
     if not runs:
-        raise TrexError(f"{engines[0].name}: {nothing}; `trtexec --exportTimes` writes the rows")
+        raise TrexError(f"{engines[0].name}: {_nothing(engines[0])}; `trtexec --exportTimes` writes the rows")
     for engine, run in found:
         if run is None:
-            complain(f"{engine.name}: {nothing}; left out")
+            complain(f"{engine.name}: {_nothing(engine)}; left out")
     return runs
+
+
+def _nothing(engine: Engine) -> str:
+    if engine.timing is None:
+        return "no timing rows and no performance summary"
+    rows = plural(engine.timing.rows, "row")
+    return f"neither latency nor compute time in {rows} of the timing file, and no performance summary"
 
 
 def _told(engine: Engine) -> list[Diagnostic]:
