@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.inputs import Inputs, inputs_of
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.records import Records, read
 from trex_tui.convert.files import (
@@ -103,7 +104,7 @@ def convert_sets(
                 folder = Path(place, str(number))
                 folder.mkdir()
                 made.append(_Converter(one, folder, outdir, with_engine=with_engine).convert())
-            _check_targets(made, force=force)
+            _check_targets(made, inputs_of(sets), force=force)
             _check_case(made, Path(place))
             for number, done in enumerate(made):
                 for file in done.files:
@@ -114,12 +115,10 @@ def convert_sets(
     return made
 
 
-def _check_targets(made: Sequence[ConvertedSet], *, force: bool) -> None:
+def _check_targets(made: Sequence[ConvertedSet], inputs: Inputs, *, force: bool) -> None:
     files = [file for one in made for file in one.files]
-    sources = {file.source.resolve() for file in files}
-    own = next((file.target for file in files if file.target.resolve() in sources), None)
-    if own is not None:
-        raise TrexError(f"{own} is what would be converted; choose another directory with -o")
+    for file in files:
+        inputs.check(file.target)
     there = [file.target for file in files if file.target.exists()]
     if there and not force:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
