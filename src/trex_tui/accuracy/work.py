@@ -109,10 +109,11 @@ def run_comparison(request: Request, trtexec: Trtexec | None, stop: Stop, view: 
     Raises:
         TrexError: The two cannot be compared, a run fails or is interrupted, or the result cannot be kept.
     """
+    keeper = Keeper(request.outdir, force=request.force)
     if request.outdir is not None:
         _inputs(request).check_directory(request.outdir)
     with (
-        Keeper(request.outdir, force=request.force) as keeper,
+        keeper,
         tempfile.TemporaryDirectory(prefix="trex-tui-accuracy-") as place,
     ):
         if _UNUSABLE & set(place):
