@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -297,23 +298,28 @@ async def test_export_asks_before_it_overwrites(net, elsewhere):
         assert file.read_text(encoding="utf-8").startswith("index,")
 
 
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("absent/x.csv", "there is no directory"),
-        ("", "type a path"),
-        ("../net/tiny.graph.json/x", "no directory"),
-    ],
-)
-async def test_export_to_where_nothing_can_be_is_told_in_the_window(net, elsewhere, path, words):
+async def test_export_to_where_nothing_may_be_is_told_in_the_window(net, elsewhere):
+    before = (net / "tiny.graph.json").read_bytes()
+    refused = {
+        "absent/x.csv": "there is no directory",
+        "": "type a path",
+        "../net/tiny.graph.json/x": "no directory",
+        "../net/tiny.graph.json": "tiny.graph.json is ",
+        "../net/link.csv": "link.csv is ",
+        "../net/hard.csv": "hard.csv is ",
+    }
     async with table(net) as session:
+        (net / "link.csv").symlink_to("tiny.graph.json")
+        os.link(net / "tiny.graph.json", net / "hard.csv")
         await session.press("e")
-        await typed(session, path)
-        await session.press("enter")
-        assert words in session.text
-        assert isinstance(session.app.screen, ExportScreen)
+        for path, words in refused.items():
+            await typed(session, path)
+            await session.press("enter")
+            assert words in session.text
+            assert isinstance(session.app.screen, ExportScreen)
         await session.press("escape")
-        assert list(elsewhere.iterdir()) == []
+    assert list(elsewhere.iterdir()) == []
+    assert (net / "tiny.graph.json").read_bytes() == before
 
 
 @pytest.mark.usefixtures("elsewhere")

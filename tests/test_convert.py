@@ -90,10 +90,13 @@ def test_real_sets_come_through_byte_for_byte(real, tmp_path, capsys):
     for file in one["files"]:
         assert file["changes"] == []
         assert Path(file["target"]).read_bytes() == real.path(file["kind"]).read_bytes()
+        if ".engine." in real.path(file["kind"]).name:
+            assert Path(file["target"]).name == real.path(file["kind"]).name
     (again,) = find(tmp_path)
     assert {kind.value for kind in again.files} == set(real.files)
     if "names_only" not in real.name:
-        read_as_trex(tmp_path, one["name"])
+        (graph,) = tmp_path.glob("*.graph.json")
+        read_as_trex(tmp_path, graph.name.removesuffix(".graph.json"))
     else:
         assert "trex opens no engine" in one["remarks"][0]
     if (
@@ -233,9 +236,27 @@ class TestProfileAndTiming:
             pytest.skip("the reader takes no timing files of other tools")
         write_json(tmp_path / "net.timing.json", {"unit": "us", "times": [{"latency": 100, "compute": 90}]})
         one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
-        assert one["files"][0]["changes"] == ["rows and keys are trtexec's"]
+        read_as = "read as 1 row at times of latency in µs, compute in µs"
+        assert one["files"][0]["changes"] == ["rows and keys are trtexec's", read_as]
         made = json.loads((tmp_path / "out/net.timing.json").read_text())
         assert made == [{"latencyMs": pytest.approx(0.1), "computeMs": pytest.approx(0.09)}]
+
+    def test_what_trtexec_has_no_key_for(self, tmp_path, capsys):
+        """An enqueue in one number stays one, and is read again; what was left out is told."""
+        row = {"latencyMs": 1.0, "enqueueMs": 0.25}
+        path = write_json(tmp_path / "net.timing.json", {"times": [row, {"latencyMs": -1}, 7]})
+        one = converted(capsys, path, "-o", tmp_path / "out")
+        assert one["files"][0]["changes"][0] == (
+            "rows and keys are trtexec's, but for enqueueMs: trtexec writes a start and an end instead"
+        )
+        assert one["remarks"] == [
+            "timing.json: 1 entries are no timing rows; left out",
+            "timing.json: 1 of 2 rows state a negative latency; taken as unknown",
+        ]
+        made = tmp_path / "out/net.timing.json"
+        assert json.loads(made.read_text()) == [row, {}]
+        assert summary(made)["timing"]["enqueue"]["median_ms"] == 0.25
+        assert summary(made)["timing"] == summary(path)["timing"]
 
     def test_metadata_without_a_section(self, tmp_path, capsys):
         write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
@@ -289,7 +310,7 @@ class TestCommand:
     def test_never_onto_itself(self, net, capsys):
         before = (net / "in/net.graph.json").read_bytes()
         assert convert(net / "in", "-o", net / "in", "--force") == 2
-        assert "is what would be converted" in capsys.readouterr().err
+        assert "is one of the files that were read; write elsewhere" in capsys.readouterr().err
         assert (net / "in/net.graph.json").read_bytes() == before
 
     def test_text_and_engine(self, net, capsys):
@@ -299,6 +320,40 @@ class TestCommand:
         assert "copied as it is" in out
         assert "missing: timing" in out
         assert (net / "out/net.engine").read_bytes() == (net / "in/net.engine").read_bytes()
+
+    def test_names_of_trex_stay(self, net):
+        """Notebooks make `resnet.onnx.engine.graph.json` out of `resnet.onnx.engine`."""
+        write_graph(net / "a/net.onnx.engine.graph.json", chain("a"), ["t0", "t1"])
+        (net / "a/net.onnx.engine").write_bytes(b"ftrt" + bytes(24))
+        log = (REPOSITORY / "sample_artifacts/alexnet/alexnet_fp16.profile.log").read_bytes()
+        (net / "a/net.onnx.engine.profile.log.gz").write_bytes(gzip.compress(log))
+        write_graph(net / "a/b/net.plan.graph.json", chain("a"), ["t0", "t1"])
+        (net / "a/b/net.plan").write_bytes(b"ftrt" + bytes(24))
+        write_graph(net / "a/c/layers_net.onnx.json", chain("a"), ["t0", "t1"])
+        assert convert(net / "a", "-o", net / "out", "--with-engine") == 0
+        assert sorted(str(one.relative_to(net / "out")) for one in (net / "out").rglob("*.*")) == [
+            "a/net.onnx.engine",
+            "a/net.onnx.engine.graph.json",
+            "a/net.onnx.engine.profile.log",
+            "a/net.onnx.engine.profile.metadata.json",
+            "b/net.plan",
+            "b/net.plan.graph.json",
+            "c/net.graph.json",
+        ]
+        for name in ("net.onnx.engine", "net.onnx.engine.graph.json"):
+            (net / "a" / name).unlink()
+        assert convert(net / "a/net.onnx.engine.profile.log.gz", "-o", net / "log") == 0
+        assert (net / "log/net.onnx.engine.profile.metadata.json").exists()
+
+    def test_two_sets_of_one_name(self, net, capsys):
+        for name in ("layers_net.json", "net.onnx.graph.json"):
+            write_graph(net / "two" / name, chain("a"), ["t0", "t1"])
+        assert convert(net / "two", "-o", net / "out") == 0
+        capsys.readouterr()
+        (net / "two/net.onnx.graph.json").rename(net / "two/graph_net.onnx.json")
+        assert convert(net / "two", "-o", net / "other") == 2
+        assert "would both be" in capsys.readouterr().err
+        assert not list((net / "other").iterdir())
 
     def test_equal_names_and_nothing(self, net, capsys):
         write_graph(net / "other/net.graph.json", chain("b"), ["t0", "t1"])

@@ -238,7 +238,7 @@ def test_large_graphs_are_drawn_without_graphviz(
         (["-o", "-"], "-o - needs --format"),
         (["-o", "x.png", "--layout", "builtin"], "the builtin layout draws SVG"),
         (["-o", "absent/x.dot"], "there is no directory absent"),
-        (["-o", "loop/loop.graph.json", "--format", "json"], "one of the engine's own files"),
+        (["-o", "loop/loop.graph.json", "--format", "json"], "is one of the files that were read"),
         (["-o", "x.dot", "--labels", "what"], "--labels: 'what' is no column"),
         (["-o", "x.json", "--columns", "what"], "no column 'what'"),
         (["-o", "x.dot", "--query", "ms>"], "--query: "),

@@ -162,6 +162,16 @@ def test_without_a_run(tmp_path, capsys):
     assert main(["times", str(tmp_path)]) == 2
     assert "no timing rows and no performance summary" in capsys.readouterr().err
     assert main(["times", str(tmp_path), "--batch", "0"]) == 2
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        main(["times", str(tmp_path), "--batch", "99999999999"])
+    assert "more than 999999999: '99999999999'" in capsys.readouterr().err
+    stamps = write_json(tmp_path / "s.json", {"runs": [{"startComputeMs": 1, "endComputeMs": 2}] * 2})
+    assert main(["times", str(stamps)]) == 2
+    assert (
+        "neither latency nor compute time in 2 rows of the timing file, and no performance summary"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_printed_summary_stands_in_for_rows(tmp_path):

@@ -125,6 +125,8 @@ def test_anything_is_rows_or_nothing(root: Any) -> None:
         ([{"timeS": 0.25}], [250.0], "1 row of latency in s"),
         ({"times_s": [0.25]}, [250.0], "latency in s"),
         ({"latencyMs": [1], "unit": "s"}, [1.0], "of latency in ms"),
+        ({"latency": {"s": [0.25]}}, [250.0], "latency in s"),
+        ({"inference_times": {"us": [250]}}, [0.25], "latency in µs"),
     ],
 )  # fmt: skip
 def test_what_was_assumed_is_said(root: Any, latencies: list[float | None], words: str) -> None:
@@ -135,10 +137,84 @@ def test_what_was_assumed_is_said(root: Any, latencies: list[float | None], word
     assert words in found.words
 
 
+PLURALS = {
+    "latencyMs": (
+        "inference_times",
+        "inferenceTimes",
+        "elapsed_times",
+        "runtimes",
+        "walltimes",
+        "host_latencies",
+        "TIMES",
+    ),
+    "computeMs": (
+        "gpu_times",
+        "compute_times",
+        "gpuComputeTimes",
+        "kernel_times",
+        "GPU latencies",
+        "gpu_durations",
+    ),
+    ENQUEUE: ("enqueue_times", "enqueueTimes", "enqTimes"),
+    "h2dMs": ("h2d_times", "h2d latencies"),
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "column"), [(key, column) for column, keys in PLURALS.items() for key in keys]
+)
+def test_the_s_of_a_plural_is_no_unit(key: str, column: str) -> None:
+    def read(root: Any) -> tuple[list[float], bool]:
+        found = read_variant(root)
+        assert found is not None
+        assert list(found.columns) == [column]
+        return found.columns[column].tolist(), "no unit is stated" in found.words
+
+    assert read({key: [1.0, 2.0]}) == ([1.0, 2.0], True)
+    assert read({"unit": "us", key: [1.0, 2.0]}) == ([0.001, 0.002], False)
+    for ending, per_ms in (("_ms", 1.0), ("_us", 1e3), (" (s)", 1e-3), ("_seconds", 1e-3)):
+        assert read({key + ending: [2.0]}) == ([pytest.approx(2.0 / per_ms)], False)
+    thing, _, measure = key.partition("_")
+    if measure and column != "latencyMs":
+        assert read({thing: {measure: [1.0]}}) == ([1.0], True)
+        assert read({thing: {f"{measure}_us": [1.0]}}) == ([0.001], False)
+
+
+def test_what_else_a_file_holds_is_said(tmp_path: Path) -> None:
+    runs = {f"engine_{name}": {"times": [1, 2, 3]} for name in "abcde"}
+    timing = read_timing(write_json(tmp_path / "t.json", runs))
+    assert timing.diagnostics[1].severity is Severity.WARNING
+    assert timing.diagnostics[1].message == (
+        "holds more rows than those of one run; not read: 3 rows at engine_b.times, 3 rows at engine_c.times, "
+        "3 rows at engine_d.times, 1 more"
+    )
+    found = read_variant(
+        {"a": {"times": [1, 2]}, "rows": [{"latency_ms": 1, "gpu_ms": 1}] * 3, "gpu_time": [9, 9]}
+    )
+    assert found is not None
+    assert found.others == "2 rows at a.times, 2 rows at gpu_time"
+    both = read_variant({"latencies": [1, 2], "gpu_times": [1, 2]})
+    assert both is not None
+    assert (len(both.columns), both.others) == (2, "")
+
+
+@pytest.mark.parametrize("form", [lambda rows: rows, lambda rows: {"runs": rows}], ids=["trtexec", "other"])
+def test_no_duration_is_below_zero(tmp_path: Path, form: Any) -> None:
+    rows = [timing_row(1.0, 0.5), {**timing_row(2.0, 0.5), "latencyMs": -3, "h2dMs": -1.0}, {"computeMs": 1}]
+    timing = read_timing(write_json(tmp_path / "t.json", form(rows)))
+    assert [None if math.isnan(value) else value for value in timing.latency_ms] == [0.5, None, None]
+    assert messages(timing.diagnostics)[-3:] == [
+        "1 of 3 rows state a negative h2d; taken as unknown",
+        "1 of 3 rows state a negative latency; taken as unknown",
+        "1 of 3 rows have no latency",
+    ]
+
+
 @pytest.mark.parametrize(
     "root",
     [
         {"power": {"values": [1, 2]}},
+        {"gpus": [0, 1]},
         {"shape": [1, 3]},
         {"latency": {"p50": 1, "p99": 2}},
         [{"name": 3}],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from trex_tui.artifacts.inputs import Inputs, inputs_of
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -13,6 +14,7 @@ from trex_tui.errors import TrexError
 from trex_tui.faults import internal
 from trex_tui.screens.answering import AnswerFailed
 from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.export import ExportScreen, ExportTarget
 from trex_tui.screens.services import EngineServices
 from trex_tui.services.export import (
@@ -58,7 +60,8 @@ class Exporter:
             return
         forms = self._forms()
         text = text or self._default_path(next(iter(forms)))
-        self._app.push_screen(ExportScreen(self._what(), forms, text, remark), self._export)
+        screen = ExportScreen(self._what(), forms, text, remark, inputs=self._inputs())
+        self._app.push_screen(screen, self._export)
 
     def _chosen(self, words: str | None) -> None:
         if words is not None:
@@ -98,17 +101,27 @@ class Exporter:
         marked = "marked " if self._screen.pane.marked_layers else ""
         return plural(len(layers), f"{marked}layer")
 
+    def _inputs(self) -> Inputs:
+        """What lies on the screens: of the engines that are shown, and of those that are listed."""
+        lists = [screen for screen in self._app.screen_stack if isinstance(screen, EnginesScreen)]
+        sets = [row.source for screen in lists for row in screen.rows]
+        return inputs_of([*sets, *(engine.source for engine in self._engines())], self._app.paths)
+
+    def _engines(self) -> Sequence[Engine]:
+        if not isinstance(self._screen, EngineServices):
+            return ()
+        shown = self._comparison
+        return (self._screen.engine,) if shown is None else shown.comparison.engines
+
     def _default_path(self, form: ExportFormat) -> str:
         if not isinstance(self._screen, EngineServices):
             return str(default_directory([]) / f"engines.{form.value}")
-        engine = self._screen.engine
-        shown = self._comparison
-        engines = (engine,) if shown is None else shown.comparison.engines
-        directory = default_directory(path.parent for one in engines for path in one.source.files.values())
-        what = "layers" if shown is None else "compared"
+        files = (path for one in self._engines() for path in one.source.files.values())
+        directory = default_directory(path.parent for path in files)
+        what = "layers" if self._comparison is None else "compared"
         if self._listing is not None:
             what = f"build-{self._listing.key}"
-        return str(directory / f"{file_stem(engine.name)}.{what}.{form.value}")
+        return str(directory / f"{file_stem(self._screen.engine.name)}.{what}.{form.value}")
 
     def _export(self, target: ExportTarget | None) -> None:
         if target is None:

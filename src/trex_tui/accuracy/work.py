@@ -15,6 +15,7 @@ from trex_tui.accuracy.metrics import Sums, class_axis, compare, measures
 from trex_tui.accuracy.results import Keeper
 from trex_tui.accuracy.samples import RandomInputs, Source, given_inputs
 from trex_tui.accuracy.tensors import Signature, TensorSpec, differences, held, narrower
+from trex_tui.artifacts.inputs import Inputs
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.run import Stop
@@ -108,8 +109,11 @@ def run_comparison(request: Request, trtexec: Trtexec | None, stop: Stop, view: 
     Raises:
         TrexError: The two cannot be compared, a run fails or is interrupted, or the result cannot be kept.
     """
+    keeper = Keeper(request.outdir, force=request.force)
+    if request.outdir is not None:
+        _inputs(request).check_directory(request.outdir)
     with (
-        Keeper(request.outdir, force=request.force) as keeper,
+        keeper,
         tempfile.TemporaryDirectory(prefix="trex-tui-accuracy-") as place,
     ):
         if _UNUSABLE & set(place):
@@ -117,6 +121,16 @@ def run_comparison(request: Request, trtexec: Trtexec | None, stop: Stop, view: 
                 f"{place}: trtexec cannot be told of files in it; set TMPDIR to a path without , : and '"
             )
         return _Comparison(request, trtexec, stop, view, keeper, Path(place)).do()
+
+
+def _inputs(request: Request) -> Inputs:
+    """Engines, models, and what may be a file of `--load-inputs name:file`, whose name may hold colons too."""
+    given = [
+        text.split(":", number)[number]
+        for text in request.load_inputs
+        for number in range(text.count(":") + 1)
+    ]
+    return Inputs([request.reference, request.test, *filter(None, given)])
 
 
 class _Comparison:

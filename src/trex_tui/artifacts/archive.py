@@ -26,7 +26,8 @@ _UNSAFE = re.compile(r"[\\:\0]")
 """On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
-_unpacked: list[Path] = []
+_unpacked: dict[Path, Path] = {}
+"""Where the files of an archive lie -> the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
                 return Unpacked(path.parent, (), "holds more than an archive of one engine can")
             directory = Path(tempfile.mkdtemp(prefix="trex-tui-tea-")) / path.name
             directory.mkdir()
-            _remember(directory.parent)
+            _remember(directory, path)
             files = [_extract(archive, one, directory, path) for one in members if _match(one)]
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return Unpacked(path.parent, (), "is a damaged archive, or none")
@@ -99,14 +100,20 @@ def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path,
     return target
 
 
-def _remember(directory: Path) -> None:
+def archive_of(file: Path) -> Path | None:
+    """The archive that a file was unpacked from; None if it was not."""
+    return _unpacked.get(file.parent)
+
+
+def _remember(directory: Path, archive: Path) -> None:
     if not _unpacked:
         atexit.register(forget)
-    _unpacked.append(directory)
+    _unpacked[directory] = archive
 
 
 def forget() -> None:
     """Remove what was unpacked; for processes that end without running what is due at their exit."""
     _unpack.cache_clear()
     while _unpacked:
-        shutil.rmtree(_unpacked.pop(), ignore_errors=True)
+        directory, _ = _unpacked.popitem()
+        shutil.rmtree(directory.parent, ignore_errors=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.jsonfile import finite_number, load_json
+from trex_tui.artifacts.timing_variants import ENQUEUE, UnknownUnitError, read_variant
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
@@ -40,6 +41,8 @@ TIMING_KEYS = (
     "latencyMs",
     "endToEndMs",
 )
+DURATIONS = frozenset(("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs", ENQUEUE))
+"""The columns that are spans of time, and none below zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,9 @@ class Timing:
     """The file, column by column; every column is as long as the file has rows.
 
     Attributes:
-        columns: Key of `TIMING_KEYS` -> milliseconds, NaN where a row has no number. Start and end stamps count from
-            trtexec's start and lose digits late in a run; durations keep them.
-            `enqueueMs` is there in files of other tools alone.
+        columns: Key of `TIMING_KEYS` -> milliseconds, NaN where a row has no number, or a duration below zero. Start and
+            end stamps count from trtexec's start and lose digits late in a run; durations keep them.
+            `enqueueMs` is there in files of other tools alone, and in what is converted from them.
         rows: Number of rows.
         assumed: Of a file of another tool: how it was read, as the end of a sentence whose subject is the file; else empty.
     """
@@ -77,37 +80,57 @@ def read_timing(path: Path) -> Timing:
     rows = [row for row in root if isinstance(row, dict)]
     keys = set().union(*rows)
     columns = {}
-    for key in TIMING_KEYS:
+    for key in (*TIMING_KEYS, ENQUEUE):
         name = key if key in keys else OLD_KEYS.get(key, key)
         if name in keys:
             columns[key] = _column(rows, name)
     if not columns:
         return _read_variant(root, path)
-    return Timing(columns, len(rows), _notes(path, columns, len(rows), len(root) - len(rows)))
+    negative = _without_negative(columns)
+    return Timing(columns, len(rows), _notes(path, columns, len(rows), len(root) - len(rows), negative))
 
 
-def _notes(path: Path, columns: dict[str, array[float]], rows: int, left_out: int) -> tuple[Diagnostic, ...]:
+def _without_negative(columns: dict[str, array[float]]) -> dict[str, int]:
+    """Make durations below zero unknown, which no clock measures; return how many of which column."""
+    counts = {}
+    for key in DURATIONS & columns.keys():
+        column = columns[key]
+        if count := sum(value < 0 for value in column):
+            columns[key] = array("d", [math.nan if value < 0 else value for value in column])
+            counts[key] = count
+    return counts
+
+
+def _notes(
+    path: Path, columns: dict[str, array[float]], rows: int, left_out: int, negative: dict[str, int]
+) -> tuple[Diagnostic, ...]:
     bad = sum(math.isnan(value) for value in columns.get("latencyMs", ()))
     notes = []
     if left_out:
         notes.append(f"{left_out} entries are no timing rows; left out")
+    for key in sorted(negative):
+        what = key.removesuffix("Ms")
+        notes.append(f"{negative[key]} of {rows} rows state a negative {what}; taken as unknown")
+    bad -= negative.get("latencyMs", 0)
     if bad:
         notes.append(f"{bad} of {rows} rows have no latency")
     return tuple(Diagnostic(Severity.WARNING, path, "", message) for message in notes)
 
 
 def _read_variant(root: object, path: Path) -> Timing:
-    from trex_tui.artifacts.timing_variants import UnknownUnitError, read_variant
-
     try:
         found = read_variant(root)
     except UnknownUnitError as error:
         raise ArtifactError(path, f"states times in {str(error)!r}, which is no unit of time") from error
     if found is None:
         raise ArtifactError(path, "holds no timing rows")
-    said = Diagnostic(Severity.INFO, path, "", found.words)
-    notes = _notes(path, found.columns, found.rows, found.left_out)
-    return Timing(found.columns, found.rows, (said, *notes), found.words)
+    said = [Diagnostic(Severity.INFO, path, "", found.words)]
+    if found.others:
+        message = f"holds more rows than those of one run; not read: {found.others}"
+        said.append(Diagnostic(Severity.WARNING, path, "", message))
+    negative = _without_negative(found.columns)
+    notes = _notes(path, found.columns, found.rows, found.left_out, negative)
+    return Timing(found.columns, found.rows, (*said, *notes), found.words)
 
 
 def _column(rows: list[dict[str, Any]], key: str) -> array[float]:

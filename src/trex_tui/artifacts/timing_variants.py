@@ -18,36 +18,49 @@ from trex_tui.artifacts.jsonfile import finite_number
 
 ENQUEUE = "enqueueMs"
 """Column of enqueue durations, which trtexec itself writes as two stamps."""
-_MOST_DEPTH, _MOST_KEY = 12, 80
+_MOST_DEPTH, _MOST_KEY, _MOST_TOLD = 12, 80, 3
 
 
 def _names(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+_MEASURES = _names("time times latency latencies duration durations timing timings")
+
+
+def _measured(things: str) -> frozenset[str]:
+    """Each thing with every word for how long it took, singular and plural: `gputimes` is never `gputime` in seconds."""
+    return frozenset(thing + measure for thing in things.split() for measure in _MEASURES)
+
+
 # Column -> what it is called, in lower-case letters and digits, without the unit.
 _NAMES = {
-    "latencyMs": "latency hostlatency latencytime totallatency inferencelatency",
-    "computeMs": "compute gpucompute gpucomputetime computetime computelatency gpulatency gputime gpu kerneltime",
-    "h2dMs": "h2d h2dlatency h2dtime hosttodevice",
-    "d2hMs": "d2h d2hlatency d2htime devicetohost",
-    ENQUEUE: "enqueue enq enqueuetime enqueuelatency hostenqueue",
-    "endToEndMs": "endtoend endtoendlatency e2e e2elatency",
-    "startEnqMs": "startenq",
-    "endEnqMs": "endenq",
-    "startH2dMs": "starth2d startin",
-    "endH2dMs": "endh2d endin",
-    "startComputeMs": "startcompute",
-    "endComputeMs": "endcompute",
-    "startD2hMs": "startd2h startout",
-    "endD2hMs": "endd2h endout",
+    "latencyMs": frozenset(
+        what + word
+        for what in ("", "host", "total", "inference")
+        for word in ("latency", "latencies", "latencytime", "latencytimes")
+    ),
+    "computeMs": _names("compute gpucompute gpu") | _measured("compute gpucompute gpu kernel"),
+    "h2dMs": _names("h2d hosttodevice") | _measured("h2d hosttodevice"),
+    "d2hMs": _names("d2h devicetohost") | _measured("d2h devicetohost"),
+    ENQUEUE: _names("enqueue enq hostenqueue") | _measured("enqueue enq hostenqueue"),
+    "endToEndMs": _names("endtoend e2e") | _measured("endtoend e2e"),
+    "startEnqMs": _names("startenq"),
+    "endEnqMs": _names("endenq"),
+    "startH2dMs": _names("starth2d startin"),
+    "endH2dMs": _names("endh2d endin"),
+    "startComputeMs": _names("startcompute"),
+    "endComputeMs": _names("endcompute"),
+    "startD2hMs": _names("startd2h startout"),
+    "endD2hMs": _names("endd2h endout"),
 }
-_COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
+_COLUMNS = {name: column for column, names in _NAMES.items() for name in names}
 _OLD_COLUMNS = {"inms": "h2dMs", "outms": "d2hMs"}
 """Keys of TensorRT 7.2, which without their unit would say too little."""
-_LATENCIES = _names(
-    "time times timings latencies durations duration elapsed elapsedtime inference inferencetime runtime walltime "
-    "periteration"
+_LATENCIES = (
+    _MEASURES
+    | _measured("elapsed inference run wall iteration query request execution")
+    | _names("elapsed inference periteration")
 )
 """Names of something that took time: the latency, where nothing says what else."""
 _HOLDERS = _names(
@@ -80,12 +93,14 @@ class Variant:
         columns: Milliseconds, NaN where unknown, each as long as there are rows.
         words: What was read, and what was assumed: the end of a sentence whose subject is the file.
         left_out: Entries that are no rows.
+        others: Further rows in the file, which were not read, such as those of a second run; empty if there are none.
     """
 
     columns: dict[str, array[float]]
     rows: int
     words: str
     left_out: int = 0
+    others: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +143,23 @@ def read_variant(root: object) -> Variant | None:
     Raises:
         UnknownUnitError: It states a unit that is none of time.
     """
-    found: list[_Table] = []
+    whole: list[_Table] = []
     single: dict[int, _Table] = {}
+    parts: list[tuple[_Table, _Table | None]] = []
     for table in _tables(root, (), _Units()):
         if len(table.columns) > 1 or table.left_out:
-            found.append(table)
+            whole.append(table)
+            parts.append((table, table))
             continue
         # Columns that lie apart belong together where they are equally long.
         known = single.setdefault(table.rows, _Table({}, {}, table.rows, 0, table.where))
-        for column, values in table.columns.items():
-            if column not in known.columns:
-                known.where = known.where if not known.columns else ""
-                known.columns[column], known.units[column] = values, table.units[column]
-    tables = [*found, *single.values()]
+        is_new = not table.columns.keys() & known.columns.keys()
+        if is_new:
+            known.where = known.where if not known.columns else ""
+            known.columns.update(table.columns)
+            known.units.update(table.units)
+        parts.append((table, known if is_new else None))
+    tables = [*whole, *single.values()]
     if not tables:
         return None
     best = max(tables, key=lambda table: (table.rows, len(table.columns)))
@@ -149,6 +168,7 @@ def read_variant(root: object) -> Variant | None:
         best.rows,
         _words(best),
         best.left_out,
+        _others([table for table, taken_into in parts if taken_into is not best]),
     )
 
 
@@ -236,7 +256,7 @@ def _named(path: tuple[str, ...]) -> tuple[str | None, str | None]:
     unit: str | None = None
     column = "latencyMs"
     for place in range(len(path) - 1, -1, -1):
-        joined = _column(path[place - 1] + path[place]) if place else (None, None)
+        joined = _column(f"{path[place - 1]} {path[place]}") if place else (None, None)
         named, stated = joined if joined[0] else _column(path[place])
         if named is not None:
             column, unit = named, unit or stated
@@ -264,7 +284,10 @@ def _column(key: str) -> tuple[str | None, str | None]:
 
 
 def _split(key: str, names: Any) -> tuple[str | None, str | None]:  # noqa: ANN401 - whatever `in` works with
-    """A key as one of some names and a unit, which may be absent. What stands apart is a unit: `time_s` is not `times`."""
+    """A key as one of some names and a unit, which may be absent.
+
+    What stands apart is a unit: `time_s` is not `times`. A small `s` that does not is the plural's.
+    """
     if len(key) > _MOST_KEY:
         return None, None
     apart = _APART.fullmatch(key)
@@ -274,8 +297,9 @@ def _split(key: str, names: Any) -> tuple[str | None, str | None]:  # noqa: ANN4
     if plain in names:
         return plain, None
     for word in sorted(_UNITS, key=len, reverse=True):
-        if plain.endswith(word) and plain[: -len(word)] in names:
-            return plain[: -len(word)], _UNITS[word]
+        stem = plain.removesuffix(word)
+        if stem != plain and stem in names and (word != "s" or not stem):
+            return stem, _UNITS[word]
     return None, None
 
 
@@ -309,11 +333,21 @@ def _where(path: Sequence[str]) -> str:
 
 def _words(table: _Table) -> str:
     names = [f"{column.removesuffix('Ms')} in {table.units[column] or 'ms'}" for column in table.columns]
-    place = f" at {table.where}" if table.where else ""
-    rows = f"{table.rows} row{'' if table.rows == 1 else 's'}{place}"
-    words = f"is not in trtexec's own form; read as {rows} of {', '.join(names)}"
+    words = f"is not in trtexec's own form; read as {_rows(table)} of {', '.join(names)}"
     silent = [column.removesuffix("Ms") for column in table.columns if table.units[column] is None]
     if silent:
         which = "" if len(silent) == len(names) else f" for {', '.join(silent)}"
         words += f"; no unit is stated{which}: taken as milliseconds"
     return words
+
+
+def _rows(table: _Table) -> str:
+    place = f" at {table.where}" if table.where else ""
+    return f"{table.rows} row{'' if table.rows == 1 else 's'}{place}"
+
+
+def _others(tables: Sequence[_Table]) -> str:
+    shown = [_rows(table) for table in tables[:_MOST_TOLD]]
+    if len(tables) > _MOST_TOLD:
+        shown.append(f"{len(tables) - _MOST_TOLD} more")
+    return ", ".join(shown)

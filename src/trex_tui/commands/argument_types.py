@@ -16,8 +16,10 @@ def whole(text: str) -> int:
     Raises:
         argparse.ArgumentTypeError: It is none, or has more than nine digits.
     """
-    if not text.isdecimal() or len(text) > 9:
+    if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"not a whole number: {text!r}")
+    if len(text) > 9:
+        raise argparse.ArgumentTypeError(f"more than 999999999: {text!r}")
     return int(text)
 
 

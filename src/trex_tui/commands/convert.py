@@ -9,7 +9,8 @@ from trex_tui.commands.argument_types import FILES
 
 _EXAMPLES = """\
 examples:
-  trex-tui convert results/ -o for-trex/               every engine below: NAME.graph.json, NAME.profile.json, …
+  trex-tui convert results/ -o for-trex/               every engine below: NAME.graph.json, NAME.profile.json, …;
+                                                       names such as resnet.onnx.engine.graph.json stay
   trex-tui convert build.log.gz -o for-trex/           layers, times and metadata out of a log
   trex-tui convert results/bert -o for-trex/ --json    what was changed, for a script
 

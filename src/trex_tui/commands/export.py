@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.artifacts.inputs import inputs_of
 from trex_tui.commands.engines import load_one
 from trex_tui.commands.output import complain
 from trex_tui.errors import ExitCode, TrexError
@@ -54,7 +54,7 @@ def run_export(options: argparse.Namespace) -> int:
     """
     form = format_of(options.output, options.format)
     engine, strays = load_one(options)
-    target = _target(options.output, form, engine)
+    target = _target(options, form, engine)
     for diagnostic in (*engine.diagnostics, *strays):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     content, what = _exported(engine, form, options)
@@ -86,15 +86,13 @@ def format_of(output: str, stated: str | None) -> str:
     return form
 
 
-def _target(output: str, form: str, engine: Engine) -> Path | None:
+def _target(options: argparse.Namespace, form: str, engine: Engine) -> Path | None:
     """The file to write, named after the engine where the output is a directory; None for stdout."""
-    if output == "-":
+    if options.output == "-":
         return None
     ending = next(ending for ending, one in _ENDINGS.items() if one == form)
-    target = target_of(output, file_stem(engine.name) + ending)
-    taken = {os.path.realpath(path) for path in engine.source.files.values()}
-    if os.path.realpath(target) in taken:
-        raise TrexError(f"{target} is one of the engine's own files; choose another name")
+    target = target_of(options.output, file_stem(engine.name) + ending)
+    inputs_of([engine.source], options.paths).check(target)
     return target
 
 

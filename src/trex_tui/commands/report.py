@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.artifacts.inputs import inputs_of
 from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.commands.engines import load_each
 from trex_tui.commands.output import complain
@@ -43,7 +43,7 @@ def run_report(options: argparse.Namespace) -> int:
         _check_target(output, force=options.force)
     engines, strays = load_each(options)
     if output is not None:
-        _check_no_source(output, engines)
+        inputs_of((engine.source for engine in engines), options.paths).check(output)
     text = _text(_report(options, engines, strays), form)
     for diagnostic in strays:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
@@ -86,12 +86,6 @@ def _is_report(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     return not head or SCHEMA.encode() in head
-
-
-def _check_no_source(path: Path, engines: Iterable[Engine]) -> None:
-    target = os.path.realpath(path)
-    if any(target == os.path.realpath(file) for engine in engines for file in engine.files.values()):
-        raise TrexError(f"{path} is a file of the engine; write the report elsewhere")
 
 
 def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Report:

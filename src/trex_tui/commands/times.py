@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.inputs import Inputs, inputs_of
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.naming import display_name, stem_of
 from trex_tui.artifacts.sniff import sniff
@@ -18,6 +20,7 @@ from trex_tui.commands.output import complain, print_json
 from trex_tui.errors import ArtifactError, Diagnostic, ExitCode, Severity, TrexError
 from trex_tui.loading import LoadOptions, load
 from trex_tui.reports.times import Times, times_document, times_of, times_text
+from trex_tui.text import plural
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
@@ -38,7 +41,9 @@ def run_times(options: argparse.Namespace) -> int:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     runs = _runs(engines, options.batch)
     if options.outdir is not None:
-        _write_all(runs, Path(options.outdir), force=options.force, png=options.png)
+        _write_all(
+            runs, Path(options.outdir), inputs_of((one.source for one in engines), options.paths), options
+        )
     elif options.png:
         raise TrexError("--png writes files: say where, with --outdir")
     if options.json:
@@ -51,14 +56,20 @@ def run_times(options: argparse.Namespace) -> int:
 def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
     """The timing run of each engine that has one."""
     found = [(engine, times_of(engine, batch)) for engine in engines]
-    nothing = "no timing rows and no performance summary"
     runs = [run for _, run in found if run is not None]
     if not runs:
-        raise TrexError(f"{engines[0].name}: {nothing}; `trtexec --exportTimes` writes the rows")
+        raise TrexError(f"{engines[0].name}: {_nothing(engines[0])}; `trtexec --exportTimes` writes the rows")
     for engine, run in found:
         if run is None:
-            complain(f"{engine.name}: {nothing}; left out")
+            complain(f"{engine.name}: {_nothing(engine)}; left out")
     return runs
+
+
+def _nothing(engine: Engine) -> str:
+    if engine.timing is None:
+        return "no timing rows and no performance summary"
+    rows = plural(engine.timing.rows, "row")
+    return f"neither latency nor compute time in {rows} of the timing file, and no performance summary"
 
 
 def _told(engine: Engine) -> list[Diagnostic]:
@@ -101,7 +112,7 @@ def _is_unknown(path: Path) -> bool:
         return False
 
 
-def _write_all(runs: Sequence[Times], directory: Path, *, force: bool, png: bool) -> None:
+def _write_all(runs: Sequence[Times], directory: Path, inputs: Inputs, options: argparse.Namespace) -> None:
     from trex_tui.services.export import file_stem
 
     places: dict[str, Times] = {}
@@ -113,11 +124,14 @@ def _write_all(runs: Sequence[Times], directory: Path, *, force: bool, png: bool
             name = f"{stem}-{number}"
         places[name] = run
     for name, run in places.items():
-        _write(run, directory / name if len(runs) > 1 else directory, force=force, png=png)
+        _write(run, directory / name if len(runs) > 1 else directory, inputs, options)
 
 
-def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
-    """Write the files of one run: all of them, or none where one may not be written over."""
+def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namespace) -> None:
+    """Write the files of one run: all of them, or none where one may not be written over.
+
+    What an earlier `times` wrote and this one does not is removed: of two runs in one directory, neither could be told.
+    """
     from trex_tui.reports.times_files import png_of, times_files
     from trex_tui.services.places import reason, write_atomically
 
@@ -125,11 +139,16 @@ def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
     pictures = {
         str(Path(name).with_suffix(".png")): text for name, text in files.items() if name.endswith(".svg")
     }
-    names = [_SUMMARY, *files, *(pictures if png else ())]
-    _check_free(directory, names, force=force)
-    drawn = {name: png_of(text) for name, text in pictures.items()} if png else {}
+    names = [_SUMMARY, *files, *(pictures if options.png else ())]
+    _check_free(directory, names, force=options.force)
+    stale = [directory / name for name in sorted(_written_before(directory).difference(names))]
+    for path in (*(directory / name for name in names), *stale):
+        inputs.check(path)
+    drawn = {name: png_of(text) for name, text in pictures.items()} if options.png else {}
     document = times_document([run]) | {"files": names}
     try:
+        for path in stale:
+            path.unlink(missing_ok=True)
         summary = json.dumps(document, indent=2, allow_nan=False) + "\n"
         for name, text in {_SUMMARY: summary, **files}.items():
             write_atomically(directory / name, text, make_directory=True)
@@ -139,6 +158,8 @@ def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
         raise TrexError(f"{directory} cannot be written: {reason(error)}") from error
     for name in names:
         complain(f"wrote {directory / name}")
+    for path in stale:
+        complain(f"removed {path}, of an earlier run")
 
 
 def _check_free(directory: Path, names: Sequence[str], *, force: bool) -> None:
@@ -155,6 +176,9 @@ def _check_free(directory: Path, names: Sequence[str], *, force: bool) -> None:
 
 
 def _written_before(directory: Path) -> frozenset[str]:
+    """Which of the files there an earlier `times` says it wrote. Names that it never gives count for nothing."""
+    from trex_tui.reports.times_files import NAMES
+
     try:
         found = json.loads((directory / _SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -162,6 +186,5 @@ def _written_before(directory: Path) -> frozenset[str]:
     if not isinstance(found, dict) or not str(found.get("schema")).startswith("trex-tui/times/"):
         return frozenset()
     files = found.get("files")
-    return (
-        frozenset(name for name in files if isinstance(name, str)) if isinstance(files, list) else frozenset()
-    )
+    claimed = {name for name in files if isinstance(name, str)} if isinstance(files, list) else set()
+    return frozenset(name for name in claimed & {_SUMMARY, *NAMES} if os.path.lexists(directory / name))

@@ -16,7 +16,8 @@ examples:
 
 --outdir writes summary.json, summary.csv, latency_series.csv, enqueue_compute_series.csv, latency_percentiles.csv, and as
 pictures latency_histogram.svg, latency_percentiles.svg, latency_over_time.svg and enqueue_compute.svg; what needs single
-queries is left out where there is but trtexec's printed summary. Only files that it wrote itself are written over.
+queries is left out where there is but trtexec's printed summary. Only files that it wrote itself are written over; those of
+an earlier run that this one has not are removed.
 
 Read are trtexec's --exportTimes of any release, and JSON of other tools: rows or columns, under "times", "perIteration" or
 deeper, in ms, s, us or ns as a key (latency_us) or a "unit" states; numbers without one are taken as milliseconds.

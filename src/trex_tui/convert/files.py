@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from trex_tui.artifacts.jsonfile import load_json
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.profile import Profile, read_profile
 from trex_tui.artifacts.timing import OLD_KEYS, TIMING_KEYS, Timing, read_timing
+from trex_tui.artifacts.timing_variants import ENQUEUE
 from trex_tui.capture.metadata import metadata_of_log
 from trex_tui.convert.model import Converted, is_plain_json, json_bytes
-from trex_tui.errors import ArtifactError
+from trex_tui.errors import ArtifactError, Severity
 
 _KEYS = (
     {"name", "timeMs", "averageMs", "percentage"},
@@ -83,10 +84,7 @@ def convert_timing(path: Path) -> Converted:
     old = {short: long for long, short in OLD_KEYS.items()}
     known = {*TIMING_KEYS, *old}
     if not isinstance(root, list) or not any(isinstance(one, dict) and known & one.keys() for one in root):
-        rows = _rows_of(timing)  # of another tool: what our reader understood
-        return Converted(
-            ArtifactKind.TIMING, path, json_bytes(rows), ["rows and keys are trtexec's"], remarks
-        )
+        return _of_another_tool(timing, path, remarks)
     rows = [one for one in root if isinstance(one, dict)]
     changes = []
     if len(rows) < len(root):
@@ -100,6 +98,18 @@ def convert_timing(path: Path) -> Converted:
     if not changes and is_plain_json(path.read_bytes()):
         return Converted(ArtifactKind.TIMING, path, None, (), remarks)
     return Converted(ArtifactKind.TIMING, path, json_bytes(rows), changes or ["written as UTF-8"], remarks)
+
+
+def _of_another_tool(timing: Timing, path: Path, remarks: Sequence[str]) -> Converted:
+    """What our reader understood; with what it assumed, and what it left out."""
+    understood = timing.assumed.partition("; ")[2]
+    changes = ["rows and keys are trtexec's", *([understood] if understood else [])]
+    if ENQUEUE in timing.columns:
+        changes[0] = (
+            f"rows and keys are trtexec's, but for {ENQUEUE}: trtexec writes a start and an end instead"
+        )
+    told = [one.message for one in timing.diagnostics if one.severity is not Severity.INFO]
+    return Converted(ArtifactKind.TIMING, path, json_bytes(_rows_of(timing)), changes, [*remarks, *told])
 
 
 def _rows_of(timing: Timing) -> list[dict[str, float]]:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.inputs import Inputs, inputs_of
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.records import Records, read
 from trex_tui.convert.files import (
@@ -23,20 +24,10 @@ from trex_tui.convert.files import (
 )
 from trex_tui.convert.graph import convert_graph, graph_of
 from trex_tui.convert.model import Converted
+from trex_tui.convert.names import ENDINGS, base_of, name_of
 from trex_tui.errors import ArtifactError, TrexError
 from trex_tui.text import printable
 
-ENDINGS = {
-    ArtifactKind.GRAPH: "graph.json",
-    ArtifactKind.PROFILE: "profile.json",
-    ArtifactKind.TIMING: "timing.json",
-    ArtifactKind.BUILD_METADATA: "build.metadata.json",
-    ArtifactKind.PROFILE_METADATA: "profile.metadata.json",
-    ArtifactKind.DEVICE_METADATA: "metadata.json",
-    ArtifactKind.BUILD_LOG: "engine.build.log",
-    ArtifactKind.PROFILE_LOG: "engine.profile.log",
-    ArtifactKind.PLAN: "engine",
-}
 _EXPECTED = (
     (ArtifactKind.GRAPH, "layer information: trex opens nothing without it"),
     (ArtifactKind.PROFILE, "profile: all times in trex will be 0"),
@@ -103,8 +94,8 @@ def convert_sets(
                 folder = Path(place, str(number))
                 folder.mkdir()
                 made.append(_Converter(one, folder, outdir, with_engine=with_engine).convert())
-            _check_targets(made, force=force)
-            _check_case(made, Path(place))
+            _check_targets(made, inputs_of(sets), force=force)
+            _check_names(made, Path(place))
             for number, done in enumerate(made):
                 for file in done.files:
                     file.target.parent.mkdir(parents=True, exist_ok=True)
@@ -114,12 +105,10 @@ def convert_sets(
     return made
 
 
-def _check_targets(made: Sequence[ConvertedSet], *, force: bool) -> None:
+def _check_targets(made: Sequence[ConvertedSet], inputs: Inputs, *, force: bool) -> None:
     files = [file for one in made for file in one.files]
-    sources = {file.source.resolve() for file in files}
-    own = next((file.target for file in files if file.target.resolve() in sources), None)
-    if own is not None:
-        raise TrexError(f"{own} is what would be converted; choose another directory with -o")
+    for file in files:
+        inputs.check(file.target)
     there = [file.target for file in files if file.target.exists()]
     if there and not force:
         more = f" and {len(there) - 1} more" if len(there) > 1 else ""
@@ -131,15 +120,18 @@ def ignores_case(place: Path) -> bool:
     return place.with_name(place.name.upper()).exists()
 
 
-def _check_case(made: Sequence[ConvertedSet], place: Path) -> None:
-    """Of two names that differ in their case alone, one would replace the other, where the file system knows no case."""
-    if not ignores_case(place):
-        return
-    seen: dict[str, Path] = {}
+def _check_names(made: Sequence[ConvertedSet], place: Path) -> None:
+    """Of two equal names one would replace the other; so of two that differ in their case alone, where that is nothing."""
+    key = str.casefold if ignores_case(place) else str
+    seen: dict[str, WrittenFile] = {}
     for file in (file for one in made for file in one.files):
-        other = seen.setdefault(str(file.target).casefold(), file.target)
-        if other != file.target:
-            raise TrexError(f"{other} and {file.target} are the same file here; convert one at a time")
+        other = seen.setdefault(key(str(file.target)), file)
+        if other.target != file.target:
+            raise TrexError(f"{other.target} and {file.target} are the same file here; convert one at a time")
+        if other is not file:
+            raise TrexError(
+                f"{other.source} and {file.source} would both be {file.target}; convert one at a time"
+            )
 
 
 class _Converter:
@@ -150,7 +142,8 @@ class _Converter:
         self.folder = folder
         self.with_engine = with_engine
         parts = [part for part in source.name.split("/") if part not in ("", ".", "..")] or ["engine"]
-        self.base = outdir.joinpath(*parts)
+        self.outdir = outdir.joinpath(*parts[:-1])
+        self.base = base_of(source, parts[-1])
         self.done = ConvertedSet(source.name)
 
     def convert(self) -> ConvertedSet:
@@ -177,7 +170,7 @@ class _Converter:
         return self.done
 
     def _target(self, kind: ArtifactKind) -> Path:
-        return self.base.with_name(f"{self.base.name}.{ENDINGS[kind]}")
+        return self.outdir / name_of(self.base, kind)
 
     def _place(self, kind: ArtifactKind) -> Path:
         return self.folder / self._target(kind).name

@@ -19,6 +19,19 @@ _CHARTS = {
     "latency_percentiles.svg": "percentiles",
     "latency_over_time.svg": "over-time",
 }
+_ENQUEUE_CHART = "enqueue_compute.svg"
+_TABLES = ("summary.csv", "latency_percentiles.csv", "latency_series.csv", "enqueue_compute_series.csv")
+NAMES = frozenset(
+    (
+        *_TABLES,
+        *(
+            name.removesuffix("svg") + ending
+            for name in (*_CHARTS, _ENQUEUE_CHART)
+            for ending in ("svg", "png")
+        ),
+    )
+)
+"""Every name that a file of a run may have, but for `summary.json`."""
 _MOST_POINTS = 700
 _COLUMNS = 180
 _STYLES = {"compute": "$primary", "enqueue": "$accent"}
@@ -28,17 +41,18 @@ _TIMEOUT_S = 60.0
 
 def times_files(run: Times) -> dict[str, str]:
     """Name -> content of every file but `summary.json`; a picture or a series that has no data is left out."""
-    files = {"summary.csv": summary_csv(run), "latency_percentiles.csv": percentiles_csv(run)}
+    summary, percentiles, series, enqueue = _TABLES
+    files = {summary: summary_csv(run), percentiles: percentiles_csv(run)}
     if run.series:
-        files["latency_series.csv"] = series_csv(run)
+        files[series] = series_csv(run)
     if "enqueue" in run.series:
-        files["enqueue_compute_series.csv"] = enqueue_csv(run)
+        files[enqueue] = enqueue_csv(run)
     for name, chart in _CHARTS.items():
         drawn = draw(chart, run.engine, standalone=True)
         if drawn is not None:
             files[name] = drawn
     if "enqueue" in run.series:
-        files["enqueue_compute.svg"] = enqueue_chart(run, standalone=True)
+        files[_ENQUEUE_CHART] = enqueue_chart(run, standalone=True)
     return files
 
 

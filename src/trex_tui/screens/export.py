@@ -9,6 +9,7 @@ from pathlib import Path
 from textual import on
 from textual.widgets import Input
 
+from trex_tui.artifacts.inputs import Inputs
 from trex_tui.errors import TrexError
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.prompt import PromptScreen
@@ -31,12 +32,16 @@ class ExportScreen(PromptScreen[ExportTarget]):
         forms: The formats there are, each in words.
         text: The path to begin with.
         remark: What went wrong before.
+        inputs: What may not be written over.
     """
 
     hint = "↑ ↓ format · Enter exports · Esc closes"
 
-    def __init__(self, what: str, forms: Mapping[ExportFormat, str], text: str, remark: str = "") -> None:
+    def __init__(
+        self, what: str, forms: Mapping[ExportFormat, str], text: str, remark: str = "", *, inputs: Inputs
+    ) -> None:
         super().__init__(text, remark)
+        self._inputs = inputs
         self.title_text = f"Export {what}"
         self._texts = list(forms.values())
         self._forms = list(forms)
@@ -67,6 +72,7 @@ class ExportScreen(PromptScreen[ExportTarget]):
     def _submitted(self, event: Input.Submitted) -> None:
         try:
             path = target_of(event.value, f"export.{self._form.value}")
+            self._inputs.check(path)
         except TrexError as error:
             self.say(str(error))
             return
