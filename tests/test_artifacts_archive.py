@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +19,7 @@ from trex_tui import load_engine
 from trex_tui.artifacts import archive, find
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.cli import main
+from trex_tui.engine.engine import load_set
 from trex_tui.errors import ArtifactError
 
 NAME = "net.onnx.engine"
@@ -129,14 +134,96 @@ def test_names_of_members_lead_nowhere(tmp_path: Path) -> None:
     )
     (found,) = find(tea)
     unpacked = archive.unpack(tea)
-    assert {path.parent for path in found.files.values()} == {unpacked.directory}
-    names = sorted(path.name for path in unpacked.directory.iterdir())
+    root = unpacked.directory.parent.parent
+    assert [str(path.relative_to(root)) for path in found.files.values()] == [
+        f"000/{NAME}.tea/{NAME}.graph.json",
+        f"000/{NAME}.tea/{NAME}.profile.json",
+        f"001/{NAME}.tea/deep_er/{NAME}.build.log",
+    ]
+    names = sorted(path.name for path in root.rglob("*") if path.is_file())
     assert names == sorted(
         [f"{NAME}.build.log", f"{NAME}.graph.json", f"{NAME}.profile.json", "a_.._.._evil.json"]
     )
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
     archive.forget()
-    assert not unpacked.directory.parent.exists()
+    assert not root.exists()
+
+
+def test_engines_in_folders_of_their_own_are_never_mixed(tmp_path: Path) -> None:
+    other = json.loads(json.dumps(GRAPH).replace('"one"', '"uno"'))
+    whole = packed(
+        tmp_path / "in" / "two.tea",
+        **{
+            "fp16/engine.graph.json": GRAPH,
+            "fp16/engine.profile.json": PROFILE,
+            "a/fp32/engine.graph.json": other,
+            "fp16/engine.build.log": BUILD_LOG,
+        },
+    )
+    for path in (whole, whole.parent):
+        first, second = find(path)
+        assert (first.name, second.name) == ("fp16/engine", "a_fp32/engine")
+        assert [kind.value for kind in first.files] == ["graph", "profile", "build_log"]
+        assert [kind.value for kind in second.files] == ["graph"]
+        assert load_set(second).layers[0].name == "uno"
+        assert load_set(second).latency_sum_ms is None
+    # A profile of one folder is none of the other's, even where it lacks one.
+    mixed = packed(
+        tmp_path / "mix" / "mix.tea", **{"a/engine.graph.json": GRAPH, "b/engine.profile.json": PROFILE}
+    )
+    graph, profile = find(mixed)
+    assert (len(graph.files), len(profile.files)) == (1, 1)
+    # Of two of a kind in one folder one is left out, and that is said.
+    double = packed(tmp_path / "double" / "x.tea", **{"net.graph.json": GRAPH, "graph_net.json": GRAPH})
+    (found,) = find(double)
+    assert found.files[ArtifactKind.GRAPH].name == "net.graph.json"
+    assert [one.message for one in found.diagnostics] == [
+        "is a second graph for 'net'; net.graph.json is used"
+    ]
+
+
+def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
+    write_files(tmp_path, {f"{NAME}.graph.json": GRAPH, f"{NAME}.profile.json": PROFILE})
+    archives = {
+        name: packed(tmp_path / f"{name}.tea", **{f"{inside}.build.log": BUILD_LOG})
+        for name, inside in (("bert", "bert"), ("logs", NAME), ("other", "other"))
+    }
+    packed(tmp_path / "alone" / "whole.tea", graph_json=GRAPH)
+    packed(tmp_path / "alone" / "another.tea", **{"another.graph.json": GRAPH})
+
+    def unpacked_for(path: Path) -> set[str]:
+        archive.forget()
+        find(path)
+        return {one.name for place in archive._unpacked for one in (place / "000").iterdir()}
+
+    assert unpacked_for(tmp_path / "alone" / "whole.tea") == {"whole.tea"}
+    assert unpacked_for(tmp_path / f"{NAME}.graph.json") == {"logs.tea"}, "what it holds is of this engine"
+    assert unpacked_for(archives["logs"]) == {"logs.tea"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, number: signal.Signals) -> None:
+    tea = packed(tmp_path / "in" / "whole.tea", graph_json=GRAPH)
+    place = tmp_path / "tmp"
+    place.mkdir()
+    code = (
+        "import sys, time; from trex_tui import cli, loading\n"
+        "from trex_tui.commands import engines\n"
+        "def load(*_):\n    print('ready', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
+        "engines.load = load\n"
+        f"sys.exit(cli.main(['summary', {str(tea)!r}]))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(place)}, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"ready\n"
+        assert len(list(place.iterdir())) == 1
+        process.send_signal(number)
+        assert process.wait(60) == -number
+        assert process.stderr.read() == b""
+    assert list(place.iterdir()) == []
 
 
 def test_a_trap_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from helpers import ARTIFACTS, chain, strict_json, write_graph, write_profile, write_sample_set
 from trex_tui import __version__
+from trex_tui.cli import main
 
 
 @pytest.fixture
@@ -111,12 +112,35 @@ def test_a_full_disk(sample: Path, command: list[str]) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_closed_streams(sample: Path) -> None:
-    for redirection, code in ((">&-", 0), ("2>&-", 0), (">&- 2>&-", 0)):
-        shell = f'"{sys.executable}" -m trex_tui summary "{sample}" {redirection}'
-        done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False, timeout=60)
-        assert done.returncode == code
-        assert b"Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("summary {} >&-", 2),
+        ("summary {} 2>&-", 0),
+        ("summary {} >&- 2>&- <&-", 2),
+        ("--version >&-", 2),
+        ("--help >/dev/full", 2),
+        ("export {} --format csv -o {}.csv >&-", 0),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_an_error(sample: Path, command: str, code: int) -> None:
+    if "/dev/full" in command and not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    shell = f'"{sys.executable}" -m trex_tui {command.replace("{}", str(sample))}'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False, timeout=60)
+    assert done.returncode == code
+    assert b"Traceback" not in done.stderr
+    if code and "2>&-" not in command:
+        assert done.stderr.count(b"\n") == 1
+        assert done.stderr.startswith(b"trex-tui: error: cannot write the result: ")
+
+
+def test_a_word_that_is_no_path_is_said_before_any_terminal_is_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["sumary", "nowhere"]) == 2
+    expected = "sumary: does not exist; did you mean the command summary?"
+    assert capsys.readouterr().err == f"trex-tui: error: {expected}\n"
 
 
 def test_a_terminal_is_asked_for(sample: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from helpers import strict_json
 from linting import HOSTILE, engine_of, rule, use_rules
+from trex_tui import faults
 from trex_tui.cli import main
 from trex_tui.configuration import CONFIG_NAME
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
@@ -122,9 +123,35 @@ class TestExitCode:
     def test_a_broken_rule_is_told(self, run: Any, use_rules: Callable[..., None]) -> None:
         use_rules(rule("BAD001", check=lambda _: 1 / 0), *rules())  # type: ignore[arg-type,return-value]
         code, out, err = run("--fail-on", "warning")
-        assert code == 1
+        assert code == 2, "what it would have found nobody knows"
         assert "BAD001: the rule broke: ZeroDivisionError" in out
-        assert "net: rule BAD001 broke" in err
+        assert "CONV001" in out
+        warning, _, last = err.splitlines()
+        assert warning.endswith(
+            "net: rule BAD001 broke; see what was not checked (--log-file FILE keeps the traceback)"
+        )
+        assert last.startswith(
+            "trex-tui: error: 1 rule broke (BAD001): whether anything is at or above warning cannot be"
+        )
+        assert [run(*options)[0] for options in ([], ["--ignore", "BAD"], ["--fail-on", "never"])] == [
+            2,
+            0,
+            0,
+        ]
+
+    def test_a_log_file_tells_the_rest_of_a_broken_rule(
+        self, run: Any, use_rules: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(faults.LOG_VARIABLE, "")
+        use_rules(rule("BAD001", check=lambda _: 1 / 0))  # type: ignore[arg-type,return-value]
+        assert "(the traceback is in " in run("--log-file", "log")[2]
+        told = Path("log").read_text(encoding="utf-8")
+        assert told.startswith(faults.FIRST_LINE)
+        assert "Traceback (most recent call last)" in told
+        assert "ZeroDivisionError" in told
+        Path("log").write_text("somebody's")
+        monkeypatch.setattr(faults, "_written", set())
+        assert "cannot be written: is no log of trex-tui" in run()[2]
 
 
 def test_suppressions(run: Any) -> None:

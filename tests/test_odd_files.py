@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import resource
 import shutil
@@ -15,7 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from helpers import GRAPH, PROFILE, STAMP, chain, messages, write_files, write_sample_set
+from helpers import (
+    GRAPH,
+    PROFILE,
+    STAMP,
+    chain,
+    messages,
+    timing_row,
+    write_files,
+    write_graph,
+    write_sample_set,
+)
 from trex_tui.artifacts import ArtifactKind, find, opening, scan
 from trex_tui.artifacts.buildlog import lines, read_build_log
 from trex_tui.artifacts.sniff import sniff
@@ -209,13 +220,22 @@ def test_a_file_that_grows_or_goes_after_it_was_found(tmp_path: Path) -> None:
         load_set(found)
 
 
-def test_the_current_directory_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_current_directory_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = LOG + f"{STAMP} Format: ONNX\n"
+    with_log = write_files(tmp_path / "set", {"a.graph.json": GRAPH, "a.build.log": log})
     place = tmp_path / "gone"
     place.mkdir()
     monkeypatch.chdir(place)
     place.rmdir()
     assert main(["summary"]) == 2
-    assert main(["summary", "--json", str(write_sample_set(tmp_path))]) == 0
+    assert main(["summary", "--json", str(write_sample_set(tmp_path / "net"))]) == 0
+    capsys.readouterr()
+    assert main(["lint", "--format", "json", str(with_log)]) == 0
+    captured = capsys.readouterr()
+    assert (captured.err, json.loads(captured.out)["engines"][0]["broken_rules"]) == ("", [])
+    assert main(["report", str(with_log), "-o", str(tmp_path / "report.html")]) == 0
 
 
 # --- what may not be touched ----------------------------------------------------------------------------------------
@@ -271,6 +291,24 @@ def test_a_full_disk_leaves_no_half_files(tmp_path: Path, capsys: pytest.Capture
     assert code == 2
     assert "cannot be written: File too large" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["net.build.log"]
+
+
+def test_a_full_disk_is_where_something_was_to_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_graph(tmp_path / "a" / "a.graph.json", chain(*map(str, range(100))))
+    assert source.stat().st_size > 4096
+    with no_room_beyond(4096):
+        assert main(["convert", str(source), "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"trex-tui: error: {tmp_path / 'out'}: File too large\n"
+
+
+@pytest.mark.parametrize("length", [5, 60, 150])
+def test_what_is_cut_within_its_first_row_is_truncated(tmp_path: Path, length: int) -> None:
+    text = json.dumps([timing_row(0, 1)])
+    write_files(tmp_path, {"a.timing.json": text[:length]})
+    with pytest.raises(ArtifactError, match=r"a\.timing\.json: .*is truncated: the JSON ends in the middle"):
+        load_engine(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from trex_tui._version import __version__
 from trex_tui.commands.accuracy_arguments import add_accuracy
@@ -68,6 +69,18 @@ CHART_IDS = (
 _SHELLS = ("bash", "zsh", "tcsh")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Help is a result: argparse's own says nothing where it cannot be written."""
+
+    def print_help(self, file: IO[str] | None = None) -> None:  # type: ignore[override]
+        """Write the help.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        (file or sys.stdout).write(self.format_help())
+
+
 class _PrintCompletion(argparse.Action):
     """Print the completion script of the whole parser, and exit."""
 
@@ -86,7 +99,7 @@ class _PrintCompletion(argparse.Action):
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser; shell completion is generated from it."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="trex-tui",
         description="Explore TensorRT engines from the files that trtexec writes.",
         epilog=_EXAMPLES,

@@ -6,6 +6,7 @@ Results go to stdout, everything else to stderr.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -16,6 +17,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Collection, Sequence
+    from typing import Any
 
     from trex_tui.engine.engine import Engine
 
@@ -26,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (`errors.ExitCode`)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        _prepare_streams()
         if arguments == ["--version"]:
             print(f"trex-tui {__version__}", flush=True)  # noqa: T201 - this is the result
             return _OK
@@ -41,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             note(error)
         _abandon_stdout()
-        complain(f"error: {_what_failed(error)}: {error.strerror or error}")
+        complain(f"error: {_what_failed(error)}: {_why(error)}")
         return _BAD_INPUT
 
 
@@ -49,7 +52,6 @@ def _guarded(arguments: list[str]) -> int:
     """Run one command; what a person can act on becomes a line."""
     from trex_tui.errors import TrexError
 
-    _prepare_streams()
     try:
         return _run(arguments)
     except TrexError as error:
@@ -70,15 +72,23 @@ def _what_failed(error: OSError) -> str:
     return "the current directory" if isinstance(error, FileNotFoundError) else "cannot write the result"
 
 
+def _why(error: OSError) -> str:
+    is_closed = error.errno == errno.EBADF and not error.filename
+    return "stdout is closed" if is_closed else str(error.strerror or error)
+
+
 def _prepare_streams() -> None:
-    """Characters that a stream's encoding lacks become escapes; a closed stream takes everything, and gives nothing."""
+    """Characters that a stream's encoding lacks become escapes. A closed stdin gives nothing, a closed stderr takes
+    everything; what is written to a closed stdout is lost, and flushing it fails."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull)  # noqa: PTH123, SIM115
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115 - pathlib is not loaded; open to the end
-        elif getattr(stream, "errors", None) == "strict":
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: PTH123, SIM115 - nobody can write to it
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - pathlib is not loaded; open to the end
+    streams: tuple[Any, ...] = (sys.stdout, sys.stderr)
+    for stream in streams:
+        if getattr(stream, "errors", None) == "strict":
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -96,7 +106,9 @@ def _run(arguments: list[str]) -> int:
             from trex_tui.faults import use_log
 
             use_log(options.log_file)
-        return _COMMANDS[options.command](options)
+        from trex_tui.signals import until_signalled
+
+        return until_signalled(lambda: _COMMANDS[options.command](options))
     finally:
         sys.stdout.flush()
 
@@ -132,11 +144,13 @@ def _paths(options: argparse.Namespace) -> list[str]:
 
 
 def _open(options: argparse.Namespace) -> int:
+    from trex_tui.errors import TrexError
     from trex_tui.terminal import can_draw, prepare_environment
 
+    missing = next((path for path in _paths(options) if not os.path.lexists(path)), None)
+    if missing is not None:
+        raise TrexError(f"{missing}: does not exist{_meant(missing)}")
     if not can_draw(os.environ, is_terminal=sys.stdin.isatty() and sys.stderr.isatty()):
-        from trex_tui.errors import TrexError
-
         asked = " ".join(_paths(options))
         raise TrexError(f"no terminal to draw in; `trex-tui summary {asked}` tells the same without one")
     prepare_environment(os.environ)
@@ -150,15 +164,24 @@ def _open(options: argparse.Namespace) -> int:
     )
 
 
+def _meant(word: str) -> str:
+    """The command that somebody may have meant, as the end of a sentence."""
+    from difflib import get_close_matches
+
+    similar = get_close_matches(word, _COMMANDS, 1)
+    return f"; did you mean the command {similar[0]}?" if similar else ""
+
+
 def _leave_at_once(code: int) -> int:
     """End the process here: the terminal is a terminal again, and nothing is left to be written.
 
     The interpreter would take a second or two more to give back an engine of 20 000 layers object by object.
     """
+    from trex_tui.signals import remove_unpacked
+
     sys.stdout.flush()
     sys.stderr.flush()
-    if archive := sys.modules.get("trex_tui.artifacts.archive"):
-        archive.forget()
+    remove_unpacked()
     os._exit(code)
 
 

@@ -35,6 +35,7 @@ _ASKED_OF_TERMINAL = (
     "NO_COLOR",
 )
 _LIBRARIES = ("textual", "rich", "pandas", "numpy", "networkx")
+_HOW_TO_KEEP = "--log-file FILE keeps the traceback"
 _written: set[str] = set()
 """Tracebacks that are in the log: what fails with every key is told once."""
 _lock = threading.Lock()
@@ -85,10 +86,22 @@ def note(error: BaseException) -> None:
     _noted(error)
 
 
+def where_noted() -> str:
+    """Where the traceback is of an error that was noted before, or how to have it kept the next time."""
+    log = os.environ.get(LOG_VARIABLE)
+    if not log:
+        return _HOW_TO_KEEP
+    try:
+        os.close(_open(Path(log), create=False))
+    except OSError as problem:
+        return f"the log {log} cannot be written: {_words_of_system(problem)}"
+    return f"the traceback is in {log}"
+
+
 def _noted(error: BaseException) -> str:
     log = os.environ.get(LOG_VARIABLE)
     if not log:
-        return "--log-file FILE keeps the traceback"
+        return _HOW_TO_KEEP
     told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
         with _lock:

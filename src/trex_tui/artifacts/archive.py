@@ -26,8 +26,10 @@ _UNSAFE = re.compile(r"[\\:\0]")
 """On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
+_MOST_FOLDER_NAME = 60
+
 _unpacked: dict[Path, Path] = {}
-"""Where the files of an archive lie -> the archive."""
+"""Directory in which an archive was unpacked -> the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Unpacked:
     """What an archive held.
 
     Attributes:
-        directory: Where the files lie.
-        files: Those that may be artifacts.
+        directory: Where the files lie that are in no folder; folders lie elsewhere, each in a directory of its name.
+        files: Those that may be artifacts, by folder.
         problem: Why there are none, as the end of a sentence whose subject is the archive; empty if all went well.
     """
 
@@ -54,18 +56,26 @@ def unpack(path: Path) -> Unpacked:
     return _unpack(path.absolute(), status.st_mtime_ns, status.st_size)
 
 
+def names_in(path: Path) -> list[str]:
+    """The last parts of the names of what would be unpacked; none for what is no archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [PurePosixPath(one.filename).name for one in archive.infolist() if _match(one)]
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return []
+
+
 @lru_cache(maxsize=256)
 def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
-    directory: Path | None = None
     try:
         with zipfile.ZipFile(path) as archive:
             members = [one for one in archive.infolist() if not one.is_dir()]
             if len(members) > MOST_MEMBERS or sum(map(_bytes_of, members)) > MOST_BYTES:
                 return Unpacked(path.parent, (), "holds more than an archive of one engine can")
-            directory = Path(tempfile.mkdtemp(prefix="trex-tui-tea-")) / path.name
-            directory.mkdir()
-            _remember(directory, path)
-            files = [_extract(archive, one, directory, path) for one in members if _match(one)]
+            root = _remembered(Path(tempfile.mkdtemp(prefix="trex-tui-tea-")), path)
+            folders = {"": root / _numbered(0) / path.name}
+            folders[""].mkdir(parents=True)
+            files = [_extract(archive, one, _directory(one, folders), path) for one in members if _match(one)]
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return Unpacked(path.parent, (), "is a damaged archive, or none")
     except (
@@ -74,7 +84,7 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
         ValueError,
     ) as error:  # RuntimeError: a password, a method of packing nobody has
         return Unpacked(path.parent, (), f"cannot be unpacked: {error}")
-    return Unpacked(directory, tuple(sorted(set(files))))
+    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.as_posix(), one.name))))
 
 
 def _bytes_of(member: zipfile.ZipInfo) -> int:
@@ -86,8 +96,28 @@ def _match(member: zipfile.ZipInfo) -> re.Match[str] | None:
     return _READ.fullmatch(PurePosixPath(member.filename).name)
 
 
+def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
+    """Where the files of a member's folder lie: in a numbered place, under a name that tells people which folder it was.
+
+    Args:
+        folders: Those there are, by what members say; the new one is added.
+    """
+    parts = [part for part in PurePosixPath(member.filename).parent.parts if part not in ("/", "//", "..")]
+    folder = "/".join(parts)
+    if folder not in folders:
+        name = _UNSAFE.sub("_", "_".join(parts))[:_MOST_FOLDER_NAME]
+        top = folders[""]
+        folders[folder] = top.parent.parent / _numbered(len(folders)) / top.name / name
+        folders[folder].mkdir(parents=True)
+    return folders[folder]
+
+
+def _numbered(place: int) -> str:
+    return f"{place:03}"
+
+
 def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, path: Path) -> Path:
-    """Write one member under the last part of its name alone: what it says about directories is not followed."""
+    """Write one member under the last part of its name alone: what it says about directories is not followed here."""
     name = _UNSAFE.sub("_", PurePosixPath(member.filename).name)
     match = _match(member)
     is_plan = match is not None and bool(match["plan"])
@@ -102,13 +132,15 @@ def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path,
 
 def archive_of(file: Path) -> Path | None:
     """The archive that a file was unpacked from; None if it was not."""
-    return _unpacked.get(file.parent)
+    return next((archive for root, archive in _unpacked.items() if root in file.parents), None)
 
 
-def _remember(directory: Path, archive: Path) -> None:
-    if not _unpacked:
-        atexit.register(forget)
+def _remembered(directory: Path, archive: Path) -> Path:
+    """A directory that is removed at the end, from the moment it is there."""
     _unpacked[directory] = archive
+    if len(_unpacked) == 1:
+        atexit.register(forget)
+    return directory
 
 
 def forget() -> None:
@@ -116,4 +148,4 @@ def forget() -> None:
     _unpack.cache_clear()
     while _unpacked:
         directory, _ = _unpacked.popitem()
-        shutil.rmtree(directory.parent, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)

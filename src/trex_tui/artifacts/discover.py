@@ -14,6 +14,7 @@ from pathlib import Path
 from trex_tui.artifacts.elsewhere import COMPARISON_ENDING, Found, add_elsewhere, found_elsewhere
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.naming import display_name, is_archive, is_canonical, stem_of, tells_role
+from trex_tui.artifacts.packed import contents, without_strangers
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
@@ -178,7 +179,7 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
     archives = [path for path in given if is_archive(path)]
     if archives:
         others = [path for path in given if path not in archives]
-        return [*map(_set_of_archive, archives), *_sets_of_files(others)]
+        return [*(one for path in archives for one in _sets_of_archive(path)), *_sets_of_files(others)]
     if not given:
         return []
     kinds = {}
@@ -194,35 +195,41 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
     return [_set_with(path, {kinds[path]: path}) for path in given]
 
 
-def _set_of_archive(path: Path) -> ArtifactSet:
-    """The set of the files beside an archive that take theirs from it, or what it holds alone."""
-    from trex_tui.artifacts.archive import unpack  # 20 ms for zipfile
-
-    unpacked = unpack(path)
-    if unpacked.problem:
-        raise ArtifactError(path, unpacked.problem)
-    inside = frozenset(unpacked.files)
-    try:
-        siblings = sorted(one for one in path.parent.iterdir() if one.is_file())
-    except OSError:
-        siblings = [path]
-    for found in _sets_of_folder(path.parent, siblings).sets:
-        if not inside.isdisjoint(found.files.values()):
-            return found
-    found_kinds = {kind: one for one in unpacked.files if (kind := sniff(one).kind) is not None}
+def _sets_of_archive(path: Path) -> list[ArtifactSet]:
+    """The set of the files beside an archive that take theirs from it, or what it holds alone; of several engines, theirs."""
+    inside = contents(path)
+    if inside.problem:
+        raise ArtifactError(path, inside.problem)
+    if inside.apart:
+        return [one for folder, files in inside.apart for one in _sets_of_folder(folder, files).sets]
+    for found in _sets_of_folder(path.parent, _beside(path)).sets:
+        if not set(inside.paths).isdisjoint(found.files.values()):
+            return [found]
+    kinds = {one.kind: one.path for one in inside.found}
     for kind in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING, *_LOG_KINDS):
-        if kind in found_kinds:
-            return _set_with(found_kinds[kind], {kind: found_kinds[kind]})
+        if kind in kinds:
+            return [_set_with(kinds[kind], {kind: kinds[kind]}, inside.paths)]
     message = "holds no log and no layer information, and no JSON of its engine lies beside it"
     raise ArtifactError(path, message)
 
 
-def _set_with(path: Path, named: dict[ArtifactKind, Path]) -> ArtifactSet:
-    """The set that `path` belongs to, with the files in `named` taking precedence over its companions."""
+def _beside(path: Path) -> list[Path]:
+    """The files of the directory of one that was named, itself included."""
     try:
-        siblings = sorted(one for one in path.parent.iterdir() if one.is_file())
+        return without_strangers(sorted(one for one in path.parent.iterdir() if one.is_file()), path)
     except OSError:
-        siblings = [path]
+        return [path]
+
+
+def _set_with(
+    path: Path, named: dict[ArtifactKind, Path], siblings: Sequence[Path] | None = None
+) -> ArtifactSet:
+    """The set that `path` belongs to, with the files in `named` taking precedence over its companions.
+
+    Args:
+        siblings: Those that may be its companions, by default the files beside it.
+    """
+    siblings = _beside(path) if siblings is None else siblings
     for found in _sets_of_folder(path.parent, siblings).sets:
         if path in found.files.values():
             files = found.files | named
@@ -257,9 +264,14 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     """Group the files of one directory into sets."""
     folder = _Folder(directory)
     found: list[Found] = []
+    apart: list[tuple[Path, list[Path]]] = []
     for path in files:
         if is_archive(path):
-            found += _packed(folder, path)
+            inside = contents(path)
+            found += inside.found
+            apart += inside.apart
+            if inside.problem:
+                folder.note(stem_of(path), Severity.ERROR, path, inside.problem)
             continue
         sniffed = sniff(path)
         if sniffed.kind is not None:
@@ -267,9 +279,10 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
         elif sniffed.claims:
             folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
+    packed = {one.path for one in found if one.is_packed}
     for one in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
         group = folder.groups.setdefault(one.stem, {})
-        if one.kind in group and one.is_packed:
+        if one.is_packed and one.kind in group and group[one.kind] not in packed:
             continue
         if one.kind in group:
             kind = one.kind.words
@@ -279,21 +292,11 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
             folder.note(one.stem, Severity.ERROR, one.path, message)
         else:
             group[one.kind] = one.path
-    return _assemble(folder)
-
-
-def _packed(folder: _Folder, path: Path) -> list[Found]:
-    """The artifacts in an archive; what is damaged is noted."""
-    from trex_tui.artifacts.archive import unpack
-
-    unpacked = unpack(path)
-    if unpacked.problem:
-        folder.note(stem_of(path), Severity.ERROR, path, unpacked.problem)
-    return [
-        Found(one, kind, stem_of(one), is_packed=True)
-        for one in unpacked.files
-        if (kind := sniff(one).kind) is not None
-    ]
+    own = [_assemble(folder), *(_sets_of_folder(place, inside_it) for place, inside_it in apart)]
+    return Discovery(
+        tuple(one for each in own for one in each.sets),
+        tuple(one for each in own for one in each.diagnostics),
+    )
 
 
 def _assemble(folder: _Folder) -> Discovery:

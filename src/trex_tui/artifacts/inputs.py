@@ -55,7 +55,7 @@ def inputs_of(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> 
 
 
 def _archive_of(file: Path) -> Path | None:
-    if not is_archive(file.parent):
+    if not any(map(is_archive, file.parents)):
         return None
     from trex_tui.artifacts.archive import archive_of  # 20 ms for zipfile
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.containers import unwrapped_head
 from trex_tui.artifacts.foreign import STAMPED, is_routed_log
-from trex_tui.artifacts.jsonfile import decode_text
+from trex_tui.artifacts.jsonfile import decode_text, parse_json
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.opening import open_bytes, read_fully, read_head
 from trex_tui.artifacts.timing_variants import timing_column
+from trex_tui.errors import ArtifactError
 
 HEAD_BYTES = 64 * 1024
 _PIECE_BYTES = 512 * 1024
@@ -158,6 +159,8 @@ def _sniff_object(path: Path, head: str) -> Sniffed:
         return Sniffed(None, f"is a result of trex-tui ({own[1]})")
     if _TIMES.search(head):
         return Sniffed(ArtifactKind.TIMING)
+    if cut := _truncation(head, path):
+        return cut
     keys = ", ".join(dict.fromkeys(_KEY.findall(head[:4096]))) or "no keys"
     return Sniffed(None, f"is JSON of an unknown kind (keys: {_cut(keys)})", claims=True)
 
@@ -201,8 +204,23 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
         return Sniffed(ArtifactKind.TIMING)
     if _NUMBERS.match(head.lstrip("\ufeff \t\r\n")) and _TIMES_NAME.search(path.name):
         return Sniffed(ArtifactKind.TIMING)
+    if cut := _truncation(head, path):
+        return cut
     named = ", ".join(sorted(keys)) or "no keys"
     return Sniffed(None, f"is a JSON list of an unknown kind (keys: {_cut(named)})", claims=True)
+
+
+def _truncation(head: str, path: Path) -> Sniffed | None:
+    """Of JSON of no known kind: that it ends too early, and what would tell its kind may be what it lacks. None if it does
+    not, or is longer than the head."""
+    if len(head) >= HEAD_BYTES // 4:  # a letter has four bytes at most
+        return None
+    try:
+        parse_json(head, path)
+    except ArtifactError as error:
+        message = error.diagnostic.message
+        return Sniffed(None, message, claims=True) if message.startswith("is truncated") else None
+    return None
 
 
 def _cut(text: str, width: int = 60) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.errors import Diagnostic, ExitCode, TrexError
+from trex_tui.faults import where_noted
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Rule, Severity
 from trex_tui.lint.reading import fail_on_of, find_config, rule_names
@@ -35,7 +36,8 @@ def run_lint(options: argparse.Namespace, load: Load) -> int:
         load: Loads the engines that the options name.
 
     Raises:
-        TrexError: A rule, a filter or the configuration makes no sense, or there is no engine.
+        TrexError: A rule, a filter or the configuration makes no sense, or there is no engine; or, with everything printed, a
+            rule broke and nobody knows whether `fail_on` would have been reached.
     """
     rules = registry()
     if options.rules or options.explain:
@@ -48,6 +50,7 @@ def run_lint(options: argparse.Namespace, load: Load) -> int:
     report = LintReport(tuple(reports), config, (*strays, *rules.diagnostics))
     _print(report, rules, options.format)
     _narrate(report)
+    _check_judged(report)
     return int(ExitCode.FINDINGS if report.fails else ExitCode.OK)
 
 
@@ -130,15 +133,27 @@ def _print(report: LintReport, rules: Registry, form: str) -> None:
         print_text(partial(print_lint, report))
 
 
+def _check_judged(report: LintReport) -> None:
+    """A gate that could not look must not pass in silence, and what it did find may not be all."""
+    fail_on, broken = report.config.fail_on, report.broken_rules
+    if fail_on is not None and broken:
+        names = ", ".join(broken)
+        raise TrexError(
+            f"{plural(len(broken), 'rule')} broke ({names}): whether anything is at or above {fail_on.value} "
+            f"cannot be judged; --ignore {','.join(broken)} leaves {'it' if len(broken) == 1 else 'them'} out"
+        )
+
+
 def _narrate(report: LintReport) -> None:
     """What is about the run and not about the engines: on stderr."""
     from trex_tui.commands.output import complain
 
     for diagnostic in (*report.diagnostics, *(d for one in report.engines for d in one.engine.diagnostics)):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
+    told = where_noted() if report.broken_rules else ""
     for one in report.engines:
         for name in one.result.failed:
-            complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked")
+            complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked ({told})")
     used = {taken.origin for one in report.engines for taken in one.result.suppressed}
     for suppression in report.config.suppressions:
         if suppression.origin not in used:

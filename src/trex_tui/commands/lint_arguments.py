@@ -21,7 +21,8 @@ examples:
 
 Select, ignore, thresholds and suppressions with their reasons can stand in trex-tui.toml under [lint], or in
 pyproject.toml under [tool.trex-tui.lint]. The exit code is 1 when a finding at or above --fail-on remains, and
-the default of that is error: warnings are chances to be faster, not mistakes.
+the default of that is error: warnings are chances to be faster, not mistakes. It is 2 when a rule broke, since
+nobody knows what it would have found; --ignore leaves the rule out, --fail-on never lets it be.
 """
 
 

@@ -35,6 +35,7 @@ _EXPECTED = (
     (ArtifactKind.BUILD_METADATA, "build metadata: trex shows no builder configuration"),
     (ArtifactKind.PROFILE_METADATA, "profile metadata: trex shows no performance summary and no device"),
 )
+_TEMPORARY = ".trex-tui-convert-"
 _LOGS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
 _JSON: tuple[tuple[ArtifactKind, Callable[[Path], Converted]], ...] = (
     (ArtifactKind.GRAPH, convert_graph),
@@ -88,7 +89,7 @@ def convert_sets(
     """
     try:
         outdir.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".trex-tui-convert-", dir=outdir) as place:
+        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=outdir) as place:
             made = []
             for number, one in enumerate(sets):
                 folder = Path(place, str(number))
@@ -101,8 +102,15 @@ def convert_sets(
                     file.target.parent.mkdir(parents=True, exist_ok=True)
                     os.replace(Path(place, str(number), file.target.name), file.target)  # noqa: PTH105 - as it says
     except OSError as error:
-        raise TrexError(f"{error.filename or outdir}: {error.strerror or error}") from None
+        raise TrexError(f"{_blamed(error, outdir)}: {error.strerror or error}") from None
     return made
+
+
+def _blamed(error: OSError, outdir: Path) -> Path:
+    """The file that cannot be read or written. Where two are copied, what is written comes second; of what is not in its
+    place yet the place is named."""
+    path = Path(error.filename2 or error.filename or outdir)
+    return outdir if any(part.startswith(_TEMPORARY) for part in path.parts) else path
 
 
 def _check_targets(made: Sequence[ConvertedSet], inputs: Inputs, *, force: bool) -> None:

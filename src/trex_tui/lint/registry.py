@@ -124,6 +124,9 @@ def _add_plugin(plugin: EntryPoint, found: dict[str, Rule]) -> list[Diagnostic]:
     try:
         offered = _offered(plugin.load())
     except Exception as error:  # noqa: BLE001 - somebody else's module: whatever it raises costs its rules
+        from trex_tui.faults import note
+
+        note(error)
         message = f"cannot be loaded: {type(error).__name__}: {' '.join(str(error).split())}"
         return [Diagnostic(Severity.WARNING, None, where, message)]
     diagnostics = []

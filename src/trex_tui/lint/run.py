@@ -116,10 +116,14 @@ def _apply(rule: Rule, context: Context, found: _Found) -> None:
 
 
 def _failure(rule: Rule, error: Exception) -> str:
-    """What broke and where, in a sentence. The traceback goes to the log of the program that runs this, if it keeps one."""
-    import logging  # both for what never happens
+    """What broke and where, in a sentence. The traceback goes to the log file, if a person asked for one, and to `logging`,
+    if another program runs this and listens."""
+    import logging  # all for what never happens
     import traceback
 
+    from trex_tui.faults import note
+
+    note(error)
     logger = logging.getLogger(__name__)
     logger.addHandler(logging.NullHandler())  # nobody listens: then not on the screen either
     logger.error("lint rule %s broke", rule.id, exc_info=error)

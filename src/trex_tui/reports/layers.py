@@ -12,6 +12,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.reports.csv_text import csv_text
+from trex_tui.reports.grid import Grid, print_grid
 from trex_tui.reports.markdown import escaped
 from trex_tui.text import (
     MISSING,
@@ -20,17 +21,16 @@ from trex_tui.text import (
     format_ms,
     format_pct,
     printable,
-    shorten_middle,
 )
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 SCHEMA = "trex-tui/layers/1"
 
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """What fits a terminal, and what a person asks first."""
+_LEAST_CELLS = 16
 
 
 def columns_named(names: Sequence[str]) -> list[Column]:
@@ -97,28 +97,14 @@ def print_layers(
     engine: Engine, layers: Sequence[Layer], columns: Sequence[Column], console: Console
 ) -> None:
     """The table for a person: in a terminal no text is wider than a third of it, in a pipe nothing is cut."""
-    width = max(16, console.width // 3) if console.is_terminal else 0
-    console.print(layers_table(engine, layers, columns, width))
-
-
-def layers_table(
-    engine: Engine, layers: Sequence[Layer], columns: Sequence[Column], name_width: int
-) -> Table:
-    """A table for the terminal.
-
-    Args:
-        name_width: Longer texts lose their middle; 0 for no limit, as in a pipe.
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 1), header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column.name, justify="right" if column.is_number else "left", no_wrap=True)
-    for layer in layers:
-        cells = [cell_text(column, column.value(engine, layer)) for column in columns]
-        table.add_row(*(Text(shorten_middle(cell, name_width) if name_width else cell) for cell in cells))
-    return table
+    numbers = frozenset(place for place, column in enumerate(columns) if column.is_number)
+    grid = Grid(
+        [column.name for column in columns],
+        [[cell_text(column, column.value(engine, layer)) for column in columns] for layer in layers],
+        on_the_right=numbers,
+        giving_way=frozenset(range(len(columns))) - numbers,
+    )
+    print_grid(grid, console, "bold", max(_LEAST_CELLS, console.width // 3))
 
 
 def cell_text(column: Column, value: Any) -> str:  # noqa: ANN401 - any cell

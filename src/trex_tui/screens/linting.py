@@ -164,7 +164,12 @@ class LintingScreen(WalkingScreen):
         if not self._left_out:
             self.notify("Nothing was left out that is not in a file already.", markup=False)
             return
-        target = Path.cwd() / "trex-tui.toml"
+        try:
+            target = Path.cwd() / "trex-tui.toml"
+        except OSError as error:
+            told = f"Nothing was written: the current directory: {error.strerror or error}"
+            self.notify(printable(told), severity="error", markup=False)
+            return
         what = plural(len(self._left_out), "entry", "entries")
         options = {"write": f"append {what} to {target}", "": "write nothing"}
         self.app.push_screen(

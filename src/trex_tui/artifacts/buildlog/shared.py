@@ -51,7 +51,7 @@ def forget_logs() -> None:
 
 
 def _shared(path: Path, progress: Callable[[int], None] | None, *, is_whole: bool) -> BuildTrace:
-    name = Path.cwd() / path
+    name = path.absolute()  # asks for the current directory only where the path leans on it
     with _guard:
         reading = _readings.setdefault(name, _Reading())
         reading.users += 1

@@ -51,6 +51,11 @@ class LintReport:
         """Whether a finding is as severe as the command is to fail on."""
         return any(one.result.fails(self.config.fail_on) for one in self.engines)
 
+    @property
+    def broken_rules(self) -> tuple[str, ...]:
+        """Ids of the rules that broke for any engine."""
+        return tuple(sorted({name for one in self.engines for name in one.result.failed}))
+
 
 def fingerprint(report: EngineReport, judged: Judged) -> str:
     """The same for the same finding of a later run: a hash of engine, rule, and names and places of the layers among
