@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from trex_tui.analysis.grouping import Group, Grouping, arrange
-from trex_tui.analysis.hierarchy import label_in
+from trex_tui.analysis.hierarchy import label_in, module_path
+from trex_tui.analysis.rollup import fused_words
 from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.charts.figure import HERE_STYLE, NO_LAYER, Figure, Subject
 from trex_tui.charts.grid import Part, cells_of, shorten
@@ -141,7 +142,9 @@ def icicle_figure(subject: Subject, width: int) -> Figure:
         missing = ("No time is known. `trtexec --exportProfile` tells times.",)
     path = [_in_words(block) for block in _path_here(root)][1:]
     here = (f"The current layer: {' › '.join(path)}.",) if path else ()
-    if root.inside and not any(block.inside for block in root.inside):
+    if fused := fused_words(layers):
+        here = (fused, *here)
+    if not any(map(module_path, layers)):
         missing = (*missing, "The names of these layers tell no modules.")
     data = Blocks(root, is_timed, subject.palette.kind)
     return Figure((words, *here), missing, data.paint, data=data)
