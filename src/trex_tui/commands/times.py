@@ -118,8 +118,9 @@ def _write_all(runs: Sequence[Times], directory: Path, *, force: bool, png: bool
 
 def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
     """Write the files of one run: all of them, or none where one may not be written over."""
-    from trex_tui.reports.times_files import png_of, times_files
+    from trex_tui.reports.times_files import times_files
     from trex_tui.services.places import reason, write_atomically
+    from trex_tui.svg.png import png_of
 
     files = times_files(run)
     pictures = {
@@ -127,7 +128,7 @@ def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
     }
     names = [_SUMMARY, *files, *(pictures if png else ())]
     _check_free(directory, names, force=force)
-    drawn = {name: png_of(text) for name, text in pictures.items()} if png else {}
+    drawn = {name: png_of(text).content for name, text in pictures.items()} if png else {}
     document = times_document([run]) | {"files": names}
     try:
         summary = json.dumps(document, indent=2, allow_nan=False) + "\n"
