@@ -58,21 +58,30 @@ class Flag:
     row: int = 0
 
 
-def flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> list[Flag]:
+def flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[Flag], float]:
     """The labels of upright lines, each in a row in which it is neither crossed by a line nor covered by a label.
 
     A label stands right of its line; left of it where there is no room, and then those of lines that it would reach over do
-    as well. So an order from above exists in which every line begins below the labels that reach over it.
+    as well. Where two reach over the lines of each other nevertheless, all stand right of their lines, and the plot gives up
+    some of its width: then every line can begin below the labels that reach over it.
 
     Args:
         left, right: Of the plot.
+
+    Returns:
+        The labels, and how much narrower the plot is to be.
     """
-    return _in_rows(_sided(marks, x, left, right))
+    found = _in_rows(_sided(marks, x, left, right))
+    if found is not None:
+        return found, 0.0
+    aside = max(width_of(mark.label) for mark in marks if not mark.level) + _BESIDE
+    return _in_rows(_sided(marks, x, left, right - aside, room=aside)) or [], aside
 
 
-def _sided(marks: Sequence[Mark], x: Scale, left: float, right: float) -> list[Flag]:
+def _sided(marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0) -> list[Flag]:
+    """Each label at a side of its line; `room` is free right of the plot."""
     found: list[Flag] = []
-    reach = right + 1
+    reach = float("inf")
     for mark in sorted((one for one in marks if not one.level), key=lambda one: -one.at):
         width = width_of(mark.label)
         if not x.low <= mark.at <= x.high:
@@ -84,7 +93,7 @@ def _sided(marks: Sequence[Mark], x: Scale, left: float, right: float) -> list[F
         place = left + (right - left) * x.fraction(mark.at)
         start = place + _BESIDE
         fits_left = place - _BESIDE - width >= 0
-        if fits_left and (start + width > right or place >= reach - _CLEAR):
+        if fits_left and (start + width > right + room or place >= reach - _CLEAR):
             start = place - _BESIDE - width
             reach = min(reach, start)
         found.append(Flag(mark, mark.label, place, start, start + width))
@@ -97,12 +106,15 @@ def _is_over(upper: Flag, lower: Flag) -> bool:
     return place is not None and upper is not lower and upper.start - _CLEAR < place < upper.end + _CLEAR
 
 
-def _in_rows(found: Sequence[Flag]) -> list[Flag]:
+def _in_rows(found: Sequence[Flag]) -> list[Flag] | None:
+    """The same in rows; None where some reach over the lines of each other."""
     left = list(found)
     placed: list[Flag] = []
     while left:
         ready = (one for one in left if not any(_is_over(other, one) for other in left))
-        chosen = next(ready, left[0])
+        chosen = next(ready, None)
+        if chosen is None:
+            return None
         row = max((other.row + 1 for other in placed if _is_over(other, chosen)), default=0)
         taken = {
             other.row
@@ -204,7 +216,9 @@ def framed(
     beside = [*asides, *(Aside(mark.at, mark.label, mark.style) for mark in marks if mark.level)]
     height = max(height, aside_height(beside))
     aside = aside_width(beside)
-    found = flags(marks, x, *plot_sides(caption, y, height, aside))
+    left, right = plot_sides(caption, y, height, aside)
+    found, narrower = flags(marks, x, left, right)
+    aside += narrower
     area, whole = axes(caption, x_ticks, x_title, y, keys, out, height, band_height(found), aside)
 
     def draw() -> None:
