@@ -189,7 +189,8 @@ def _(data: Shares, caption: Caption) -> str:
     rest = data.totals[len(shown) :]
     items = [Bar(total.key, data.size(total), data.cells(total), data.style(total.key)) for total in shown]
     unit = "time, ms" if data.is_timed else "layers"
-    return bars(caption, items, data.headings, unit, data.rest_words(rest) if rest else "")
+    told = data.rest_words(rest) if rest else ""
+    return bars(caption, items, data.headings, unit, told, keys=_keys(data.legend))
 
 
 def _of_layer(layer: Layer, value: float, text: str, style: str) -> Bar:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from trex_tui.charts.axes import Scale, Tick
 from trex_tui.charts.bars import column_starts, largest_of_columns
 from trex_tui.charts.histogram import Histogram, histogram_of
-from trex_tui.charts.shares import apart
+from trex_tui.charts.naming import apart
 from trex_tui.svg.frame import PLOT_HEIGHT, Area, Caption, Key, legend, picture
 from trex_tui.svg.marking import ACCENT, Aside, Mark, framed
 from trex_tui.svg.marks import CHAR, LINE, MUTED, box, cut, line, path, sign, width_of, words
@@ -100,7 +100,13 @@ def spread(values: Sequence[float], title: str, *, from_zero: bool = False) -> S
 
 
 def bars(
-    caption: Caption, items: Sequence[Bar], headings: Sequence[str] = (), unit: str = "", rest: str = ""
+    caption: Caption,
+    items: Sequence[Bar],
+    headings: Sequence[str] = (),
+    unit: str = "",
+    rest: str = "",
+    *,
+    keys: Sequence[Key] = (),
 ) -> str:
     """Lying bars with names and figures.
 
@@ -108,8 +114,10 @@ def bars(
         headings: Of the figures.
         unit: What the length of a bar means, below the axis.
         rest: What is left out, as the last line.
+        keys: What the colours mean.
     """
     out: list[str] = []
+    top = legend(keys, caption.room, out)
     count = max((len(item.texts) for item in items), default=0)
     table = [tuple(headings), *(item.texts for item in items)]
     widths = [
@@ -120,10 +128,10 @@ def bars(
     labels = apart([item.label for item in items], max(8, int(room / CHAR)))
     names = max(map(width_of, labels), default=0.0)
     starts = list(accumulate(widths, initial=names))
-    area = Area(starts[-1] + 2 * CHAR, 6.0 + (LINE if headings else 0), 0, _ROW * len(items))
+    area = Area(starts[-1] + 2 * CHAR, top + 6.0 + (LINE if headings else 0), 0, _ROW * len(items))
     area = Area(area.x, area.y, caption.room - area.x - 8, area.height)
     for place, heading in enumerate(headings[:count]):
-        out.append(words(starts[place + 1], 14, heading, anchor="end", style=MUTED))
+        out.append(words(starts[place + 1], top + 14, heading, anchor="end", style=MUTED))
     scale = _from_zero([item.value for item in items if item.value is not None], unit)
     for fraction, label in scale.ticks(max(2, int(area.width / 90))):
         x = area.across(fraction)
