@@ -79,4 +79,6 @@ def test_every_kind_with_a_bar_is_in_the_legend_and_no_two_entries_look_alike(ar
     for width in (60, 80, 120):
         text = text_of(draw(CHARTS_BY_ID["layers"], Subject(engine, engine.layers, PALETTE), width, 24))
         told = {name for name in shown if re.search(rf"[■,o] {name}", text)}
-        assert told == shown or (width < 80 and "also" in text and "…" in text)
+        more = re.search(r"\+(\d+) more", text)
+        assert len(told) + int(more[1] if more else 0) == len(shown)
+        assert told == shown or width < 80

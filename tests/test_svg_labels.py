@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from helpers import ARTIFACTS, REPOSITORY, examples
 from trex_tui.charts.axes import Scale
 from trex_tui.engine import load_engine
+from trex_tui.reports.report.page import _STYLE
 from trex_tui.svg.catalogue import IDS, draw
 from trex_tui.svg.marks import CHAR, columns_of
 from trex_tui.svg.plot import Caption, Dot, Mark, Roofline, Series, histogram, lines, scatter
@@ -193,3 +194,19 @@ def test_roofs_wherever_they_are(levels: list[float], points: list[float]) -> No
     marks = [Mark(points[0], "roof", level=True)] if points else []
     svg = scatter(Caption("t", standalone=True), dots, x, y, roofs=roofs, marks=marks)
     assert list(faults(svg)) == []
+
+
+def test_printed_charts_are_as_large_as_the_text_around() -> None:
+    """On landscape A4 within the margins of a browser (277 by 190 mm), the letters of the tallest charts have 7 points."""
+    folder = ARTIFACTS / "bev-multitask-blackwell"
+    if not folder.is_dir():
+        pytest.skip(f"no artifacts at {folder}")
+    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _STYLE, re.DOTALL)
+    assert rule is not None
+    engine = load_engine(folder)
+    for chart in IDS:
+        svg = draw(chart, engine)
+        if svg:
+            shown = drawn(svg)
+            millimetres = min(237.0 / shown.width, 190.0 * int(rule[1]) / 100 / shown.height)
+            assert 12 * millimetres >= 7 * 0.353, chart

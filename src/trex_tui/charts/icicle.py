@@ -201,10 +201,12 @@ class Blocks:
 
     def paint(self, part: Part) -> None:
         """Draw it into a part of a grid."""
-        if part.height > self.levels + 1:
-            for row, spans in enumerate(legend_rows(self.legend, part.width, part.width, 1)):
-                put_row(part, part.height - 1 + row, spans)
-            part = part.part(0, 0, part.width, part.height - 1)
+        spare = part.height - self.levels - 1
+        if spare > 0:
+            legend = legend_rows(self.legend, part.width, part.width, min(2, spare))
+            for row, spans in enumerate(legend):
+                put_row(part, part.height - len(legend) + row, spans)
+            part = part.part(0, 0, part.width, part.height - len(legend))
         rows = max(1, min(_MOST_ROWS, part.height // self.levels))
         _paint_block(part, self.root, rows, self.style, self.size_words)
 

@@ -41,7 +41,7 @@ def bar_entries(layers: Iterable[Layer], style: Callable[[LayerKind], str]) -> l
 
 
 def legend_rows(legend: Sequence[Span], room: int, width: int, most: int) -> list[list[Span]]:
-    """Entries in rows; what there is no row for is named at the end, without its colour.
+    """Entries in rows; what there is no row for is named at the end without its colour, or counted at least.
 
     Args:
         room: Cells of the first row.
@@ -49,20 +49,29 @@ def legend_rows(legend: Sequence[Span], room: int, width: int, most: int) -> lis
         most: How many rows there may be.
     """
     rows: list[list[Span]] = [[]]
-    used = 0
+    left = room
     for place, span in enumerate(legend):
         cells = len(cells_of(span.text))
-        if used + cells > (width if len(rows) > 1 else room):
+        if cells > left:
             if len(rows) == most:
-                left = (width if len(rows) > 1 else room) - used
-                names = ", ".join(one.text.strip().partition(" ")[2] for one in legend[place:])
-                rows[-1].append(Span(shorten(f"  also {names}", left), _MUTED))
-                return rows
+                return [*rows[:-1], _with_rest(rows[-1], legend[place:], left)]
             rows.append([])
-            used = 0
+            left = width
         rows[-1].append(span)
-        used += cells
+        left -= cells
     return rows
+
+
+def _with_rest(row: Sequence[Span], rest: Sequence[Span], left: int) -> list[Span]:
+    """The last row with words for what is left out, which take the place of entries where there is no room beside them."""
+    names = [name for span in rest for name in span.text.strip().partition(" ")[2].split(", ")]
+    words = f"  also {', '.join(names)}"
+    if len(cells_of(words)) <= left:
+        return [*row, Span(words, _MUTED)]
+    words = f"  +{len(names)} more"
+    if row and len(words) > left:
+        return _with_rest(row[:-1], [row[-1], *rest], left + len(cells_of(row[-1].text)))
+    return [*row, Span(shorten(words, left), _MUTED)]
 
 
 def put_row(part: Part, y: int, row: Sequence[Span]) -> None:

@@ -24,6 +24,8 @@ LEAST_BAR = 8
 """A bar of fewer cells tells nothing: before that, names are cut."""
 _HASH = re.compile(r"_0x[0-9a-fA-F]{6,}|_[0-9a-f]{16,}$|_myl\d+_\d+$")
 _GAP = 2
+_HIGH = 14
+"""From so many rows on, a legend may have two of them."""
 _MUTED = "$muted"
 
 
@@ -146,8 +148,10 @@ class Shares:
 
     def paint(self, part: Part) -> None:
         """Draw it into a part of a grid."""
-        for row, spans in enumerate(legend_rows(self.legend, part.width, part.width, 1)):
+        legend = legend_rows(self.legend, part.width, part.width, 2 if part.height >= _HIGH else 1)
+        for row, spans in enumerate(legend):
             put_row(part, row, spans)
+        part = part.part(0, len(legend) - 1, part.width, part.height - len(legend) + 1)
         rows = part.height - 2
         shown = list(self.totals) if len(self.totals) <= rows else list(self.totals[: rows - 1])
         step = 2 if 2 * len(self.totals) <= rows + 1 else 1

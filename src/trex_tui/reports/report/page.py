@@ -35,7 +35,7 @@ figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(
 .rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
 @media print {
-  nav { display: none; } figure svg { max-height: 62mm; } .short { break-inside: avoid; }
+  nav { display: none; } figure { break-inside: avoid; } figure svg { max-height: 85vh; } .short { break-inside: avoid; }
   th button { display: contents; } th[aria-sort] button::after { content: ""; }
 }
 """
