@@ -240,12 +240,12 @@ def _refuse_png(*, builtin: bool) -> None:
 
 
 def _painted(svg: str) -> bytes:
-    from trex_tui.svg.png import png_of
+    from trex_tui.svg.png import png_of, zoom_of
 
-    found = png_of(svg)
-    if found.zoom < 1:
+    content, zoom = png_of(svg), zoom_of(svg)
+    if zoom < 1:
         complain(
-            f"info: painted at {100.0 * found.zoom:.0f} % of its size, since a PNG of all of it would be too large; "
+            f"info: painted at {100.0 * zoom:.0f} % of its size, since a PNG of all of it would be too large; "
             "--query and --around choose less, and .svg has every letter"
         )
-    return found.content
+    return content

@@ -128,7 +128,7 @@ def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
     }
     names = [_SUMMARY, *files, *(pictures if png else ())]
     _check_free(directory, names, force=force)
-    drawn = {name: png_of(text).content for name, text in pictures.items()} if png else {}
+    drawn = {name: png_of(text) for name, text in pictures.items()} if png else {}
     document = times_document([run]) | {"files": names}
     try:
         summary = json.dumps(document, indent=2, allow_nan=False) + "\n"

@@ -6,7 +6,6 @@ import math
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 
 from trex_tui.errors import TrexError
 from trex_tui.text import printable, shorten_middle
@@ -21,14 +20,6 @@ _MOST_PIXELS = 120e6
 """Of four bytes each while it is painted, and of any program that shows it."""
 _MOST_DOUBLED = 16e6
 """Pixels up to which a picture is twice as large as its SVG says, for screens of high resolution and for zooming."""
-
-
-@dataclass(frozen=True, slots=True)
-class Png:
-    """A picture; `zoom` is how many of its pixels stand for one of the SVG."""
-
-    content: bytes
-    zoom: float
 
 
 def renderer() -> str | None:
@@ -47,8 +38,8 @@ def zoom_of(svg: str) -> float:
     return math.floor(1e4 * min(wanted, most)) / 1e4
 
 
-def png_of(svg: str) -> Png:
-    """Paint a picture.
+def png_of(svg: str) -> bytes:
+    """A picture painted, in the size of `zoom_of`.
 
     Raises:
         TrexError: The program is not installed, or fails.
@@ -56,10 +47,9 @@ def png_of(svg: str) -> Png:
     program = renderer()
     if program is None:
         raise TrexError(f"PNG takes {INSTALL}; SVG is written without it")
-    zoom = zoom_of(svg)
     try:
         done = subprocess.run(
-            [program, "--unlimited", "--format=png", f"--zoom={zoom:.4f}"],
+            [program, "--unlimited", "--format=png", f"--zoom={zoom_of(svg):.4f}"],
             input=svg.encode(),
             capture_output=True,
             timeout=_TIMEOUT_S,
@@ -72,4 +62,4 @@ def png_of(svg: str) -> Png:
     if done.returncode or not done.stdout:
         said = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
         raise TrexError(f"{RENDERER} failed: {shorten_middle(printable(said), 200)}; write .svg instead")
-    return Png(done.stdout, zoom)
+    return done.stdout
