@@ -118,9 +118,8 @@ def _write_all(runs: Sequence[Times], directory: Path, *, force: bool, png: bool
 
 def _write(run: Times, directory: Path, *, force: bool, png: bool) -> None:
     """Write the files of one run: all of them, or none where one may not be written over."""
-    from trex_tui.reports.times_files import times_files
+    from trex_tui.reports.times_files import png_of, times_files
     from trex_tui.services.places import reason, write_atomically
-    from trex_tui.svg.png import png_of
 
     files = times_files(run)
     pictures = {

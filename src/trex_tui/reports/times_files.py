@@ -9,7 +9,10 @@ from trex_tui.charts.over_time import column_medians
 from trex_tui.reports.times import Times, enqueue_csv, percentiles_csv, series_csv, summary_csv
 from trex_tui.svg.catalogue import draw
 from trex_tui.svg.plot import Caption, Series, lines, spread
+from trex_tui.svg.png import png_of
 from trex_tui.text import plural
+
+__all__ = ["enqueue_chart", "png_of", "times_files"]
 
 _CHARTS = {
     "latency_histogram.svg": "histogram",
