@@ -45,7 +45,15 @@ def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[
         begins = max(_HEAD, width - 1 - len(cells_of(name[start:])))
         head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
         cells = cells_of(head + name[start:])
-        labels[place] = "".join(cells) if len(cells) <= width else "".join(cells[: width - 1]) + ELLIPSIS
+        labels[place] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
+
+
+def _first(cells: Sequence[str], count: int) -> str:
+    """At most so many cells, and no half of a wide character."""
+    count = max(0, count)
+    while 0 < count < len(cells) and not cells[count]:
+        count -= 1
+    return "".join(cells[:count])
 
 
 def _common(names: Sequence[str]) -> int:
@@ -63,7 +71,7 @@ def _numbered(labels: list[str], width: int) -> list[str]:
             while True:
                 number += 1
                 end = f"~{number}"
-                label = "".join(cells_of(labels[place])[: max(0, width - len(end))]) + end
+                label = _first(cells_of(labels[place]), width - len(end)) + end
                 if label not in labels:
                     break
             labels[place] = label
