@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import examples, layer, real_sets, write_graph, write_profile
-from trex_tui.analysis.rollup import NO_NODE, Share, by_module, by_onnx_node
+from trex_tui.analysis.grouping import Group, Grouping, arrange
+from trex_tui.analysis.rollup import (
+    NO_NODE,
+    Share,
+    by_module,
+    by_onnx_node,
+    fused_over_modules,
+    fused_words,
+)
 from trex_tui.analysis.structure import by_stream
 from trex_tui.analysis.totals import total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
@@ -19,7 +27,9 @@ from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
+from trex_tui.charts.icicle import icicle
 from trex_tui.engine import Engine, load_engine
+from trex_tui.svg.catalogue import picture
 
 
 def engine_of(layers: list[dict[str, Any]], times: list[float | None]) -> Engine:
@@ -55,25 +65,15 @@ def test_a_fused_layer_is_shared_equally(engine: Engine) -> None:
     ]
 
 
-def test_each_node_counts_for_its_own_module(engine: Engine) -> None:
-    assert by_module(engine) == [
-        Share("block1", 9.0, 2),
-        Share("block2", 2.0, 1),
-        Share("", 1.0, 1),
-        Share("block3", None, 1),
-    ]
-    assert [share.name for share in by_module(engine, depth=2)] == [
-        "block1/conv",
-        "block1/relu",
-        "",
-        "block2/add",
-        "block2/mul",
-        "block3",
-    ]
-
-
-def test_a_layer_that_is_in_a_module_twice_counts_once(engine: Engine) -> None:
-    assert next(share for share in by_module(engine) if share.name == "block1").layers == 2
+def test_each_layer_counts_once_in_the_module_of_its_first_node(engine: Engine) -> None:
+    assert by_module(engine) == [Share("block1", 11.0, 2), Share("", 1.0, 1), Share("block3", None, 1)]
+    assert [share.name for share in by_module(engine, depth=2)] == ["block1/conv", "", "block3"]
+    assert fused_over_modules(engine.layers) == [engine.layers[1]]
+    assert fused_words(engine.layers) == (
+        "Each layer counts once, in the module of its first ONNX node; "
+        "1 layer of 3.0000 ms has nodes in other outermost modules too."
+    )
+    assert fused_words(engine.layers[:1]) is None
 
 
 def test_without_metadata_the_names_tell_the_module() -> None:
@@ -97,7 +97,9 @@ def test_a_profile_alone(tmp_path: Path) -> None:
 def sums_add_up(engine: Engine) -> None:
     whole = engine.latency_sum_ms
     groups: list[Any] = [total_by_kind(engine), total_by_precision(engine), by_stream(engine)]
-    shares = [by_onnx_node(engine), *(by_module(engine, depth) for depth in range(1, 5))]
+    modules = [by_module(engine, depth) for depth in range(1, 5)]
+    assert all(sum(row.layers for row in rows) == len(engine.layers) for rows in modules)
+    shares = [by_onnx_node(engine), *modules]
     for rows in (*groups, *shares):
         times = [row.latency_ms for row in rows if row.latency_ms is not None]
         assert all(time >= 0 for time in times)
@@ -114,7 +116,27 @@ def sums_add_up(engine: Engine) -> None:
 
 @pytest.mark.parametrize("real", real_sets())
 def test_sums_of_real_engines(real: Any) -> None:
-    sums_add_up(load_engine(real.paths()))
+    engine = load_engine(real.paths())
+    sums_add_up(engine)
+    tree_and_chart_say_the_same(engine)
+
+
+def tree_and_chart_say_the_same(engine: Engine) -> None:
+    """The table of modules has the numbers of the tree, and of the blocks that the chart has room for."""
+    rows = {share.name: share for share in by_module(engine)}
+    groups = [one for one in arrange(engine.layers, Grouping.MODULE).entries if isinstance(one, Group)]
+    for group in groups:
+        row = rows[group.path[0]]
+        assert (len(group.layers), group.latency_ms) == (row.layers, row.latency_ms)
+    figure = picture("icicle", engine)
+    if engine.latency_sum_ms:
+        blocks = icicle(engine.layers, 10**6, None, is_timed=True).inside
+        found = {block.label: block.size for block in blocks}
+        for group in groups:
+            if group.name in found:
+                assert found[group.name] == group.latency_ms
+    no_modules = "The names of these layers tell no modules."
+    assert (no_modules in figure.missing) == (set(rows) <= {""})
 
 
 PARTS = st.sampled_from(["a", "b", "layer1", "layer1.0", "", "Conv", "x y", "[", ", ", " + "])

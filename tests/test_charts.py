@@ -27,7 +27,7 @@ from trex_tui.charts.pareto import pareto
 from trex_tui.charts.points import kind_sign, number_words
 from trex_tui.charts.queries import NO_ROWS, queries_of
 from trex_tui.charts.roof import roof_curve, roofs_of
-from trex_tui.charts.shares import apart, tactic_group
+from trex_tui.charts.shares import tactic_group
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.text import format_ms
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
@@ -290,15 +290,6 @@ def test_hashes_do_not_tell_kernels_apart():
     kernel = "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize32x32x64_stage6_warpsize2x2x1_tensor16x8x16"
     assert tactic_group(kernel) == kernel
     assert tactic_group(None) == "(no kernel named)"
-
-
-def test_names_that_would_read_the_same_are_cut_elsewhere():
-    names = [f"sm80_xmma_{'a' * 30}_tilesize{size}x64_{'b' * 30}" for size in (32, 64)]
-    labels = apart([*names, "short"], 30)
-    assert len(set(labels)) == 3
-    assert all(len(label) <= 30 for label in labels)
-    assert "tilesize32x64" in labels[0]
-    assert labels[2] == "short"
 
 
 # Layers

@@ -17,6 +17,10 @@ from helpers import REPOSITORY, chain, write_graph
 from trex_tui.cli import main
 from trex_tui.commands import export_arguments
 from trex_tui.commands.export import format_of
+from trex_tui.engine import load_engine
+from trex_tui.graphs.build import GraphOptions, build_graph
+from trex_tui.graphs.svg import write_svg
+from trex_tui.svg.png import zoom_of
 
 
 @pytest.fixture
@@ -185,17 +189,18 @@ def test_pictures(loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
 
 
-def fake_dot(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    folder.mkdir()
-    (folder / "dot").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    (folder / "dot").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+def fake_dot(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str, name: str = "dot") -> None:
+    """A program in a folder that is searched alone: neither Graphviz nor librsvg of this machine is found."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
 
 
 def test_a_slow_graphviz_is_not_waited_for(
     loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake_dot(tmp_path / "bin", monkeypatch, "exec sleep 30")
+    fake_dot(tmp_path / "bin", monkeypatch, "exec /bin/sleep 30")
     code, _, err = run(capsys, loop, "-o", tmp_path / "g.svg", "--dot-timeout", "0")
     assert code == 0
     assert err.startswith("trex-tui: warning: dot took longer than 0 s; drawn by the builtin layout\n")
@@ -203,7 +208,17 @@ def test_a_slow_graphviz_is_not_waited_for(
     code, _, err = run(capsys, loop, "-o", tmp_path / "g.png", "--dot-timeout", "0")
     assert code == 2
     assert "raise --dot-timeout" in one_line(err)
+    assert "for PNG takes rsvg-convert (apt install librsvg2-bin" in err
     assert not (tmp_path / "g.png").exists()
+    fake_dot(tmp_path / "bin", monkeypatch, "/bin/cat > was_painted; echo painted", "rsvg-convert")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run(capsys, loop, "-o", tmp_path / "g.png", "--dot-timeout", "0")
+    assert (code, (tmp_path / "g.png").read_bytes()) == (0, b"painted\n")
+    assert err.startswith("trex-tui: warning: dot took longer than 0 s; drawn by the builtin layout\n")
+    ElementTree.parse(tmp_path / "was_painted")
+    code, _, err = run(capsys, loop, "-o", tmp_path / "h.png", "--dot-timeout", "0", "--layout", "dot")
+    assert code == 2
+    assert "use --layout builtin" in one_line(err)
 
 
 def test_without_graphviz(
@@ -211,18 +226,67 @@ def test_without_graphviz(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert run(capsys, loop, "-o", tmp_path / "g.svg")[0] == 0
-    for arguments in (["-o", tmp_path / "g.png"], ["-o", tmp_path / "h.svg", "--layout", "dot"]):
-        code, _, err = run(capsys, loop, *arguments)
+    for arguments, told in (
+        (["g.png"], "or for small graphs Graphviz (apt install graphviz"),
+        (["g.png"], "PNG takes rsvg-convert (apt install librsvg2-bin"),
+        (["g.png", "--layout", "builtin"], "PNG by the builtin layout takes rsvg-convert"),
+        (["h.svg", "--layout", "dot"], "install Graphviz"),
+    ):
+        code, _, err = run(capsys, loop, "-o", tmp_path / arguments[0], *arguments[1:])
         assert code == 2
-        assert "install Graphviz" in one_line(err)
-    assert not (tmp_path / "h.svg").exists()
+        assert told in one_line(err)
+        assert not (tmp_path / arguments[0]).exists()
+
+
+def test_png_of_every_size(
+    loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = shutil.which("rsvg-convert")
+    if program is None:
+        pytest.skip("rsvg-convert (librsvg2-bin) is not installed")
+    assert run(capsys, loop, "-o", tmp_path / "g.png", "--layout", "builtin")[0] == 0
+    svg = write_svg(build_graph(load_engine(loop), GraphOptions()))
+    size = [float(one) for one in ElementTree.fromstring(svg).get("viewBox", "").split()[2:]]
+    assert png_size(tmp_path / "g.png") == pytest.approx([2 * one for one in size], abs=2)
+    write_graph(tmp_path / "net.graph.json", chain(*map(str, range(900))), ["t0", "t900"])
+    code, _, err = run(capsys, tmp_path / "net.graph.json", "-o", tmp_path / "net.png")
+    assert code == 0
+    assert "of its size, since a PNG of all of it would be too large" in err
+    assert 32_000 < max(png_size(tmp_path / "net.png")) < 2**15
+    fake_dot(tmp_path / "bin", monkeypatch, "echo '<b>no\33memory' >&2; exit 1", "rsvg-convert")
+    code, _, err = run(capsys, loop, "-o", tmp_path / "bad.png")
+    assert code == 2
+    assert one_line(err).endswith("write .svg instead\n")
+    assert "\33" not in err
+    assert not (tmp_path / "bad.png").exists()
+
+
+def png_size(path: Path) -> list[int]:
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    return [int.from_bytes(content[place : place + 4], "big") for place in (16, 20)]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "zoom"),
+    [
+        (100, 100, 2.0),
+        (4000, 3900, 1.0127),
+        (9000, 9000, 1.0),
+        (20000, 20000, 0.5477),
+        (640, 65534, 0.5),
+        (0, 0, 2.0),
+    ],
+)
+def test_how_large_a_png_is(width: int, height: int, zoom: float) -> None:
+    assert zoom_of(f'<?xml?><svg xmlns="x" width="{width}" height="{height}" role="img">') == zoom
 
 
 def test_large_graphs_are_drawn_without_graphviz(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_graph(tmp_path / "net.graph.json", chain(*map(str, range(300))), ["t0", "t300"])
-    fake_dot(tmp_path / "bin", monkeypatch, "touch was_called; exit 1")
+    fake_dot(tmp_path / "bin", monkeypatch, "/bin/touch was_called; exit 1")
     monkeypatch.chdir(tmp_path)
     assert run(capsys, "net.graph.json", "-o", "g.svg")[0] == 0
     assert not (tmp_path / "was_called").exists()
@@ -236,7 +300,6 @@ def test_large_graphs_are_drawn_without_graphviz(
     [
         (["-o", "x.pdf"], "the ending tells no format"),
         (["-o", "-"], "-o - needs --format"),
-        (["-o", "x.png", "--layout", "builtin"], "the builtin layout draws SVG"),
         (["-o", "absent/x.dot"], "there is no directory absent"),
         (["-o", "loop/loop.graph.json", "--format", "json"], "is one of the files that were read"),
         (["-o", "x.dot", "--labels", "what"], "--labels: 'what' is no column"),

@@ -34,7 +34,15 @@ KEYS = {
     },
     "compute": {"macs", "layers_with_macs", "layers_without_macs", "by_tensor_cores"},
     "roofline": {"floor_ms", "layers_by_bound", "latency_ms_by_bound", "notes", "assumptions"},
-    "structure": {"critical_path", "streams", "streams_note", "device_transitions", "reformats", "by_module"},
+    "structure": {
+        "critical_path",
+        "streams",
+        "streams_note",
+        "device_transitions",
+        "reformats",
+        "by_module",
+        "by_module_note",
+    },
 }
 MORE_KEYS = {"device_model", "timing", "enqueue", "gap"}
 BOUNDS = {"compute", "bandwidth", "launch", "unknown"}

@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trex_tui.charts.grid import Part, Span, cells_of, shorten
+from trex_tui.charts.legend import legend_rows, put_row
 
 MUTED = "$muted"
 _LEAST_ROWS_FOR_UNIT = 12
 """From this height on, the unit of the horizontal axis has a line of its own."""
+
+_LEAST_ROWS = 6
+"""Of a plot: before it has fewer, a legend is cut."""
 
 _LEAST_LOG_TICKS = 3
 """With fewer round values in its range, a logarithmic axis has evenly spaced ones."""
@@ -104,14 +108,15 @@ def plot_area(
         x: A scale, or ticks that are chosen already.
         x_title: What the horizontal axis is, with its unit.
         y: The vertical scale; its title stands above.
-        legend: What stands beside that title.
+        legend: What stands beside that title, and below it where it is long.
     """
     has_unit_line = grid.height >= _LEAST_ROWS_FOR_UNIT
+    heading = _heading(grid, y.title, legend, grid.height - 3 - has_unit_line - _LEAST_ROWS)
+    grid = grid.part(0, heading - 1, grid.width, grid.height - heading + 1)
     rows = grid.height - 3 - has_unit_line
     y_ticks = y.ticks(max(2, min(8, rows // 2)))
     gutter = max((len(cells_of(label)) for _, label in y_ticks), default=0) + 1
     area = grid.part(gutter, 1, grid.width - gutter, rows)
-    _heading(grid, y.title, legend)
     for place in range(rows):
         grid.put(gutter - 1, 1 + place, "│", MUTED)
     for fraction, label in y_ticks:
@@ -126,18 +131,15 @@ def plot_area(
     return area
 
 
-def _heading(grid: Part, title: str, legend: Sequence[Span]) -> None:
+def _heading(grid: Part, title: str, legend: Sequence[Span], spare: int) -> int:
+    """Write title and legend, and tell in how many rows; up to two more than one where so many are to spare."""
     title = shorten(title, grid.width)
     grid.put(0, 0, title, MUTED)
     room = grid.width - len(cells_of(title)) - 2
-    needed = sum(len(cells_of(span.text)) for span in legend)
-    spans = list(legend)
-    while spans and needed > room:
-        needed -= len(cells_of(spans.pop().text))
-    x = grid.width - needed
-    for span in spans:
-        grid.put(x, 0, span.text, span.style)
-        x += len(cells_of(span.text))
+    rows = legend_rows(legend, room, grid.width, 1 + max(0, min(2, spare)))
+    for row, spans in enumerate(rows):
+        put_row(grid, row, spans)
+    return len(rows)
 
 
 def _x_ticks(

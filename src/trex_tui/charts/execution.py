@@ -12,12 +12,11 @@ from trex_tui.charts.axes import Scale, Tick, count_scale, plot_area
 from trex_tui.charts.bars import column_span, draw_columns, largest_of_columns
 from trex_tui.charts.figure import HERE, HERE_STYLE, NO_LAYER, NO_PROFILE, WARNING, Figure, Subject
 from trex_tui.charts.grid import Part, Span
+from trex_tui.charts.legend import bar_entries
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.text import format_bytes, format_ms, plural
 
-_MOST_IN_LEGEND = 6
 _PEAK, _BOTH = "▲", "◆"
 """The layer with most memory, and where that is the current one."""
 _LEAST_WITH_GAP = 3
@@ -85,16 +84,9 @@ def _times_of(subject: Subject) -> Along:
     current = subject.shown_current
     here = next((place for place, layer in enumerate(layers) if layer is current), None)
     styles = [subject.palette.kind(layer.kind) for layer in layers]
-    return Along(layers, times, styles, y, _kind_legend(subject), [(here, HERE, HERE_STYLE)])
-
-
-def _kind_legend(subject: Subject) -> list[Span]:
-    """The kinds that take most time, each with its colour."""
-    times: dict[LayerKind, float] = {}
-    for layer in subject.layers:
-        times[layer.kind] = times.get(layer.kind, 0.0) + (layer.latency_ms or 0.0)
-    ordered = sorted((kind for kind in times if times[kind]), key=lambda kind: -times[kind])
-    return [Span(f"  ■ {kind.value}", subject.palette.kind(kind)) for kind in ordered[:_MOST_IN_LEGEND]]
+    return Along(
+        layers, times, styles, y, bar_entries(layers, subject.palette.kind), [(here, HERE, HERE_STYLE)]
+    )
 
 
 def index_ticks(layers: Sequence[Layer], most: int) -> list[Tick]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from trex_tui.analysis.grouping import Group, Grouping, arrange
-from trex_tui.analysis.hierarchy import label_in
+from trex_tui.analysis.hierarchy import label_in, module_path
+from trex_tui.analysis.rollup import fused_words
 from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.charts.figure import HERE_STYLE, NO_LAYER, Figure, Subject
-from trex_tui.charts.grid import Part, cells_of, shorten
+from trex_tui.charts.grid import Part, Span, cells_of, shorten
+from trex_tui.charts.legend import BAR_SIGN, kind_entries, legend_rows, put_row
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.text import ELLIPSIS, format_ms, plural, printable
@@ -141,7 +143,9 @@ def icicle_figure(subject: Subject, width: int) -> Figure:
         missing = ("No time is known. `trtexec --exportProfile` tells times.",)
     path = [_in_words(block) for block in _path_here(root)][1:]
     here = (f"The current layer: {' › '.join(path)}.",) if path else ()
-    if root.inside and not any(block.inside for block in root.inside):
+    if fused := fused_words(layers):
+        here = (fused, *here)
+    if not any(map(module_path, layers)):
         missing = (*missing, "The names of these layers tell no modules.")
     data = Blocks(root, is_timed, subject.palette.kind)
     return Figure((words, *here), missing, data.paint, data=data)
@@ -167,6 +171,18 @@ class Blocks:
     kind_style: Callable[[LayerKind], str]
 
     @property
+    def legend(self) -> list[Span]:
+        """The kinds in whose colours there are blocks."""
+        sizes: dict[LayerKind, float] = {}
+        pending = [self.root]
+        while pending:
+            block = pending.pop()
+            pending.extend(block.inside)
+            if block.kind is not None:
+                sizes[block.kind] = sizes.get(block.kind, 0.0) + block.size
+        return kind_entries(sizes, self.kind_style, lambda _: BAR_SIGN)
+
+    @property
     def levels(self) -> int:
         """How many blocks lie on top of each other at most."""
         return _levels(self.root)
@@ -185,6 +201,12 @@ class Blocks:
 
     def paint(self, part: Part) -> None:
         """Draw it into a part of a grid."""
+        spare = part.height - self.levels - 1
+        if spare > 0:
+            legend = legend_rows(self.legend, part.width, part.width, min(2, spare))
+            for row, spans in enumerate(legend):
+                put_row(part, part.height - len(legend) + row, spans)
+            part = part.part(0, 0, part.width, part.height - len(legend))
         rows = max(1, min(_MOST_ROWS, part.height // self.levels))
         _paint_block(part, self.root, rows, self.style, self.size_words)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trex_tui.charts.axes import Scale
 from trex_tui.charts.figure import HERE_STYLE, Subject
 from trex_tui.charts.grid import Part, Span
+from trex_tui.charts.legend import kind_entries
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 
@@ -24,7 +26,6 @@ _SIGNS = {
     LayerKind.REFORMAT: "□",
 }
 _OTHER = "○"
-_MOST_IN_LEGEND = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,8 @@ def kind_look(subject: Subject) -> Callable[[Layer], tuple[str, str]]:
 
 def kind_legend(subject: Subject, points: Sequence[Point]) -> list[Span]:
     """The kinds among the points, the most frequent first."""
-    counts: dict[LayerKind, int] = {}
-    for point in points:
-        counts[point.layer.kind] = counts.get(point.layer.kind, 0) + 1
-    ordered = sorted(counts, key=lambda kind: -counts[kind])[:_MOST_IN_LEGEND]
-    return [Span(f"  {kind_sign(kind)} {kind.value}", subject.palette.kind(kind)) for kind in ordered]
+    counts = Counter(point.layer.kind for point in points)
+    return kind_entries(counts, subject.palette.kind, kind_sign)
 
 
 def paint_points(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,19 +11,21 @@ from functools import lru_cache
 from trex_tui.analysis.totals import UNKNOWN, Total, total_by
 from trex_tui.charts.bars import lying_bar
 from trex_tui.charts.figure import HERE, HERE_STYLE, NO_LAYER, Figure, Subject
-from trex_tui.charts.grid import Part, cells_of, shorten
+from trex_tui.charts.grid import Part, Span, cells_of, shorten
+from trex_tui.charts.legend import BAR_SIGN, kind_entries, legend_rows, put_row
+from trex_tui.charts.naming import apart
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.text import ELLIPSIS, format_count, format_ms, format_pct, plural, printable
+from trex_tui.text import format_count, format_ms, format_pct, plural
 
 NO_TACTIC = "(no kernel named)"
 LEAST_BAR = 8
 """A bar of fewer cells tells nothing: before that, names are cut."""
 _HASH = re.compile(r"_0x[0-9a-fA-F]{6,}|_[0-9a-f]{16,}$|_myl\d+_\d+$")
 _GAP = 2
-_HEAD = 6
-"""Characters of a name's beginning that stay where it is cut to tell it from another."""
+_HIGH = 14
+"""From so many rows on, a legend may have two of them."""
 _MUTED = "$muted"
 
 
@@ -64,14 +67,14 @@ def tactic_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
     """Time by kernel."""
     if subject.layers and not any(layer.tactic for layer in subject.layers):
         return Figure(("No layer here names its kernel.",))
-    kinds: dict[str, LayerKind] = {}
-    for layer in subject.layers:
-        kinds.setdefault(_tactic(layer), layer.kind)
+    kinds = _main_kinds(subject.layers)
 
     def style(key: str) -> str:
         return _MUTED if key == NO_TACTIC else subject.palette.kind(kinds[key])
 
-    figure = _figure(subject, "kernel", _tactic, style)
+    shown = Counter(kind for key, kind in kinds.items() if key != NO_TACTIC)
+    legend = kind_entries(shown, subject.palette.kind, lambda _: BAR_SIGN)
+    figure = _figure(subject, "kernel", _tactic, style, legend)
     hashed = {layer.tactic for layer in subject.layers if layer.tactic and _tactic(layer) != layer.tactic}
     if hashed and figure.paint:
         note = f" Hashes are left out of the names of {plural(len(hashed), 'generated kernel')}."
@@ -79,8 +82,21 @@ def tactic_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
     return figure
 
 
+def _main_kinds(layers: Sequence[Layer]) -> dict[str, LayerKind]:
+    """Of each kernel, the kind of layers that it runs longest for."""
+    times: dict[str, dict[LayerKind, float]] = {}
+    for layer in layers:
+        of_kernel = times.setdefault(_tactic(layer), {})
+        of_kernel[layer.kind] = of_kernel.get(layer.kind, 0.0) + (layer.latency_ms or 0.0)
+    return {kernel: max(of_kernel, key=of_kernel.__getitem__) for kernel, of_kernel in times.items()}
+
+
 def _figure(
-    subject: Subject, what: str, key: Callable[[Layer], str | None], style: Callable[[str], str]
+    subject: Subject,
+    what: str,
+    key: Callable[[Layer], str | None],
+    style: Callable[[str], str],
+    legend: Sequence[Span] = (),
 ) -> Figure:
     if not subject.layers:
         return Figure((NO_LAYER,))
@@ -88,7 +104,7 @@ def _figure(
     times = [total.latency_ms for total in totals if total.latency_ms is not None]
     current = subject.shown_current
     here = (key(current) or UNKNOWN) if current is not None else None
-    bars = Shares(totals, style, here, is_timed=bool(times))
+    bars = Shares(totals, style, here, bool(times), legend)
     counted = f"{plural(len(subject.layers), 'layer')} in {plural(len(totals), what)}"
     missing: tuple[str, ...] = ()
     if not times:
@@ -105,35 +121,15 @@ def _figure(
     return Figure((words,), missing, bars.paint, data=bars)
 
 
-def _common(names: Sequence[str]) -> int:
-    """How many characters names begin with in common."""
-    first, last = min(names), max(names)
-    differing = (place for place, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
-    return next(differing, min(len(first), len(last)))
-
-
-def apart(names: Sequence[str], width: int) -> list[str]:
-    """Names in at most `width` cells; where shortened ones would read the same, the cut leaves what tells them apart."""
-    labels = [shorten(name, width) for name in names]
-    for label in {one for one in labels if labels.count(one) > 1}:
-        alike = [place for place, one in enumerate(labels) if one == label]
-        common = _common([names[place] for place in alike])
-        start = names[alike[0]].rfind("_", 0, common) + 1
-        for place in alike:
-            head = f"{names[place][:_HEAD]}{ELLIPSIS}" if start > _HEAD else names[place][:start]
-            cells = cells_of(printable(head + names[place][start:]))
-            labels[place] = "".join(cells) if len(cells) <= width else "".join(cells[: width - 1]) + ELLIPSIS
-    return labels
-
-
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Totals as lines: name, number of layers, milliseconds, share, bar."""
+    """Totals as lines: name, number of layers, milliseconds, share, bar; the legend tells what the colours mean."""
 
     totals: Sequence[Total]
     style: Callable[[str], str]
     here: str | None
     is_timed: bool
+    legend: Sequence[Span] = ()
 
     def cells(self, total: Total) -> tuple[str, ...]:
         """The numbers of a line."""
@@ -152,6 +148,10 @@ class Shares:
 
     def paint(self, part: Part) -> None:
         """Draw it into a part of a grid."""
+        legend = legend_rows(self.legend, part.width, part.width, 2 if part.height >= _HIGH else 1)
+        for row, spans in enumerate(legend):
+            put_row(part, row, spans)
+        part = part.part(0, len(legend) - 1, part.width, part.height - len(legend) + 1)
         rows = part.height - 2
         shown = list(self.totals) if len(self.totals) <= rows else list(self.totals[: rows - 1])
         step = 2 if 2 * len(self.totals) <= rows + 1 else 1

@@ -188,32 +188,62 @@ def _graph_as(engine: Engine, graph: EngineGraph, form: str, options: argparse.N
 
 
 def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str | bytes:
+    """By Graphviz where it is asked for or quick, else by the layout of our own."""
     from trex_tui.graphs.graphviz import INSTALL, DotTimeoutError, dot_program, drawn_by_dot
+    from trex_tui.graphs.svg import write_svg
+    from trex_tui.svg.png import renderer
 
-    size = len(graph.nodes) + len(graph.edges)
     program = None if options.layout == "builtin" else dot_program()
-    is_asked = form == "png" or options.layout == "dot"
-    if form == "png" and options.layout == "builtin":
-        raise TrexError("the builtin layout draws SVG; PNG takes Graphviz: leave --layout out, or write .svg")
+    is_asked = options.layout == "dot"
     if is_asked and program is None:
-        raise TrexError(
-            f"{form.upper()} by Graphviz takes its program dot, which is not on PATH: {INSTALL}, or write .svg"
-        )
-    if program is not None and (is_asked or size <= LARGEST_FOR_DOT):
+        raise TrexError(f"--layout dot takes Graphviz, whose program dot is not on PATH: {INSTALL}")
+    is_small = len(graph.nodes) + len(graph.edges) <= LARGEST_FOR_DOT
+    has_other = form == "svg" or renderer() is not None
+    if program is not None and (is_asked or is_small or not has_other):
         from trex_tui.graphs.dot import write_dot
 
         try:
             picture, said = drawn_by_dot(program, write_dot(graph), form, options.dot_timeout)
         except DotTimeoutError as error:
-            if is_asked:
-                raise TrexError(
-                    f"{error}: raise --dot-timeout, choose fewer layers, or use .svg --layout builtin"
-                ) from None
+            if is_asked or not has_other:
+                raise TrexError(f"{error}: {_instead(form, has_other=has_other)}") from None
             complain(f"warning: {error}; drawn by the builtin layout")
         else:
             if said:
                 complain(f"warning: dot: {said}")
             return picture
-    from trex_tui.graphs.svg import write_svg
+    if not has_other:
+        _refuse_png(builtin=options.layout == "builtin")
+    drawn = write_svg(graph)
+    return drawn if form == "svg" else _painted(drawn)
 
-    return write_svg(graph)
+
+def _instead(form: str, *, has_other: bool) -> str:
+    from trex_tui.svg.png import INSTALL
+
+    builtin = (
+        f"use --layout builtin, which for PNG takes {INSTALL}" if form == "png" else "use --layout builtin"
+    )
+    return f"raise --dot-timeout, choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
+
+
+def _refuse_png(*, builtin: bool) -> None:
+    """Neither program that makes PNG is there, or the one that was not asked for."""
+    from trex_tui.graphs.graphviz import INSTALL as DOT
+    from trex_tui.svg.png import INSTALL
+
+    if builtin:
+        raise TrexError(f"PNG by the builtin layout takes {INSTALL}; or write .svg")
+    raise TrexError(f"PNG takes {INSTALL}, or for small graphs {DOT.removeprefix('install ')}; or write .svg")
+
+
+def _painted(svg: str) -> bytes:
+    from trex_tui.svg.png import png_of, zoom_of
+
+    content, zoom = png_of(svg), zoom_of(svg)
+    if zoom < 1:
+        complain(
+            f"info: painted at {100.0 * zoom:.0f} % of its size, since a PNG of all of it would be too large; "
+            "--query and --around choose less, and .svg has every letter"
+        )
+    return content

@@ -28,7 +28,8 @@ examples:
   trex-tui export results/alexnet -o alexnet.xlsx                     the layer table; also .csv, .parquet
   trex-tui export results/alexnet --format dot -o - | dot -Tpdf > alexnet.pdf
 
-Pictures are drawn by Graphviz where it is installed and the graph is small, else by a layout of our own.
+Pictures are drawn by Graphviz where it is installed and the graph is small, else by a layout of our own, which for
+.png takes librsvg's rsvg-convert.
 """
 
 

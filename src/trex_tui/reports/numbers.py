@@ -9,7 +9,7 @@ from typing import Any
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, traffic_bytes
-from trex_tui.analysis.rollup import by_module
+from trex_tui.analysis.rollup import by_module, fused_words
 from trex_tui.analysis.structure import (
     by_stream,
     critical_path,
@@ -128,6 +128,7 @@ def _structure(engine: Engine) -> dict[str, Any]:
             "slowest": plain(changes[:MOST_REFORMATS]),
         },
         "by_module": plain(by_module(engine)),
+        "by_module_note": fused_words(engine.layers),
     }
 
 

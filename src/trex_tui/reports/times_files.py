@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Sequence
 
 from trex_tui.charts.axes import Scale
 from trex_tui.charts.over_time import column_medians
-from trex_tui.errors import TrexError
 from trex_tui.reports.times import Times, enqueue_csv, percentiles_csv, series_csv, summary_csv
 from trex_tui.svg.catalogue import draw
 from trex_tui.svg.plot import Caption, Series, lines, spread
+from trex_tui.svg.png import png_of
 from trex_tui.text import plural
+
+__all__ = ["enqueue_chart", "png_of", "times_files"]
 
 _CHARTS = {
     "latency_histogram.svg": "histogram",
@@ -35,8 +35,6 @@ NAMES = frozenset(
 _MOST_POINTS = 700
 _COLUMNS = 180
 _STYLES = {"compute": "$primary", "enqueue": "$accent"}
-_RENDERER = "rsvg-convert"
-_TIMEOUT_S = 60.0
 
 
 def times_files(run: Times) -> dict[str, str]:
@@ -90,28 +88,3 @@ def _thinned(x: Scale, places: Sequence[float], values: Sequence[float]) -> list
     fractions = [x.fraction(place) for place, _ in known]
     at, medians = column_medians(fractions, [value for _, value in known], _COLUMNS)
     return [(x.low + one * (x.high - x.low), value) for one, value in zip(at, medians, strict=True)]
-
-
-def png_of(svg: str) -> bytes:
-    """A picture as PNG, twice as large, by librsvg's `rsvg-convert`.
-
-    Raises:
-        TrexError: It is not installed, or fails.
-    """
-    program = shutil.which(_RENDERER)
-    if program is None:
-        raise TrexError(f"PNG takes {_RENDERER} (Debian: librsvg2-bin); SVG is written without it")
-    try:
-        done = subprocess.run(
-            [program, "--format=png", "--zoom=2"],
-            input=svg.encode(),
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=True,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TrexError(f"{_RENDERER} took more than {_TIMEOUT_S:.0f} s") from error
-    except (OSError, subprocess.CalledProcessError) as error:
-        told = getattr(error, "stderr", b"") or str(error).encode()
-        raise TrexError(f"{_RENDERER} failed: {told.decode(errors='replace').strip()[:200]}") from error
-    return done.stdout

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trex_tui.charts.icicle import Block, Blocks
-from trex_tui.svg.frame import Caption, picture
-from trex_tui.svg.marks import CHAR, cut, line, tag, titled, width_of, words
+from trex_tui.svg.frame import Caption, Key, legend, picture
+from trex_tui.svg.marks import CHAR, cut, line, number, tag, titled, width_of, words
 from trex_tui.svg.style import classes_and_colour
 
 _ROW = 34.0
@@ -14,9 +14,13 @@ _LEAST_WITH_NAME = 4 * CHAR
 def icicle(caption: Caption, data: Blocks) -> str:
     """Draw the blocks, whose cells are pixels."""
     out: list[str] = []
+    keys = [Key(span.text.strip()[0], span.style, span.text.strip()[1:].strip()) for span in data.legend]
+    top = legend(keys, caption.room, out)
     scale = caption.room / max(1, data.root.width)
-    _draw(data, data.root, scale, out)
-    return picture(caption, out, _ROW * data.levels + 4)
+    blocks: list[str] = []
+    _draw(data, data.root, scale, blocks)
+    out.append(tag("g", "".join(blocks), transform=f"translate(0 {number(top)})"))
+    return picture(caption, out, top + _ROW * data.levels + 4)
 
 
 def _draw(data: Blocks, block: Block, scale: float, out: list[str]) -> None:

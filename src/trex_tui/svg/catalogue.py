@@ -189,7 +189,8 @@ def _(data: Shares, caption: Caption) -> str:
     rest = data.totals[len(shown) :]
     items = [Bar(total.key, data.size(total), data.cells(total), data.style(total.key)) for total in shown]
     unit = "time, ms" if data.is_timed else "layers"
-    return bars(caption, items, data.headings, unit, data.rest_words(rest) if rest else "")
+    told = data.rest_words(rest) if rest else ""
+    return bars(caption, items, data.headings, unit, told, keys=_keys(data.legend))
 
 
 def _of_layer(layer: Layer, value: float, text: str, style: str) -> Bar:
@@ -223,7 +224,7 @@ def _(data: Pareto, caption: Caption) -> str:
     curve = [((place + 0.5) / count, pct) for place, pct in enumerate(data.cumulative_pct)]
     marks = [
         Mark(MOST_OF_IT, f"{MOST_OF_IT:g} %", WARNING, level=True),
-        Mark((data.most - 0.5) / count, f"{MOST_OF_IT:g} % in {plural(data.most, 'layer')}", WARNING, row=4),
+        Mark((data.most - 0.5) / count, f"{MOST_OF_IT:g} % in {plural(data.most, 'layer')}", WARNING),
     ]
     return columns(
         caption,
@@ -270,10 +271,12 @@ def _roof(roof: Roof, bandwidth: float | None, x: Scale, y: Scale) -> Roofline:
 def _(data: UnderRoofs, caption: Caption) -> str:
     cloud, bandwidth = data.cloud, data.bandwidth_bytes_per_s
     roofs = [_roof(roof, bandwidth, cloud.x, cloud.y) for roof in data.roofs]
-    if roofs and bandwidth:
-        roofs[0] = replace(roofs[0], name=f"{roofs[0].name} · {format_count(bandwidth)}B/s")
     dots = _dots(cloud, lambda x, y: f"{x:.3g} FLOP/B  {format_count(y)}FLOP/s")
-    return scatter(caption, dots, cloud.x, cloud.y, keys=_keys(cloud.legend), roofs=roofs)
+    keys = _keys(cloud.legend)
+    if roofs:
+        slope = f", left of their ridges {format_count(bandwidth)}B/s of memory" if bandwidth else ""
+        keys.append(Key("━", SECONDARY, f"roofs{slope}"))
+    return scatter(caption, dots, cloud.x, cloud.y, keys=keys, roofs=roofs)
 
 
 @_draw.register

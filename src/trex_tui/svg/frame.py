@@ -158,18 +158,21 @@ def axes(
     keys: Sequence[Key],
     out: list[str],
     height: float = PLOT_HEIGHT,
+    above: float = 0.0,
+    aside: float = 0.0,
 ) -> tuple[Area, float]:
     """Draw axes with ticks, titles and grid, and return what is between them, and how high all of it is.
 
     Args:
         x: A scale, or ticks that are chosen already.
         height: Between the axes.
+        above, aside: Room that is left free between the title of the vertical axis and the plot, and right of it.
     """
     top = legend(keys, caption.room, out)
     out.append(words(0, top + 12, y.title, style=MUTED))
-    ticks = y.ticks(max(2, int(height / _Y_TICK_GAP)))
-    gutter = max((width_of(label) for _, label in ticks), default=0.0) + 10
-    area = Area(gutter, top + 22, caption.room - gutter - 6, height)
+    left, right = plot_sides(caption, y, height, aside)
+    area = Area(left, top + 22 + above, right - left, height)
+    gutter, ticks = left, _y_ticks(y, height)
     for fraction, label in ticks:
         place = area.up(fraction)
         out.append(words(gutter - 6, place + 4, label, anchor="end", style=MUTED))
@@ -180,6 +183,18 @@ def axes(
     _x_ticks(x, area, out)
     out.append(words(area.x + area.width, foot + 34, x_title, anchor="end", style=MUTED))
     return area, foot + 42
+
+
+def plot_sides(
+    caption: Caption, y: Scale, height: float = PLOT_HEIGHT, aside: float = 0.0
+) -> tuple[float, float]:
+    """From where to where a plot reaches: the labels of its vertical axis are left of it, `aside` is free right of it."""
+    gutter = max((width_of(label) for _, label in _y_ticks(y, height)), default=0.0) + 10
+    return gutter, caption.room - 6 - aside
+
+
+def _y_ticks(y: Scale, height: float) -> list[Tick]:
+    return y.ticks(max(2, int(height / _Y_TICK_GAP)))
 
 
 def _x_ticks(x: Scale | Sequence[Tick], area: Area, out: list[str]) -> None:

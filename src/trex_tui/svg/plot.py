@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 from trex_tui.charts.axes import Scale, Tick
 from trex_tui.charts.bars import column_starts, largest_of_columns
 from trex_tui.charts.histogram import Histogram, histogram_of
-from trex_tui.charts.shares import apart
-from trex_tui.svg.frame import PLOT_HEIGHT, Area, Caption, Key, axes, legend, picture
+from trex_tui.charts.naming import apart
+from trex_tui.svg.frame import PLOT_HEIGHT, Area, Caption, Key, legend, picture
+from trex_tui.svg.marking import ACCENT, Aside, Mark, framed
 from trex_tui.svg.marks import CHAR, LINE, MUTED, box, cut, line, path, sign, width_of, words
 from trex_tui.text import MISSING
 
 __all__ = [
-    "Bar", "Caption", "Dot", "Key", "Mark", "Roofline", "Series", "bars", "columns", "histogram", "lines", "scatter",
-    "spread", "stacked",
+    "ACCENT", "Bar", "Caption", "Dot", "Key", "Mark", "Roofline", "Series", "bars", "columns", "histogram", "lines",
+    "scatter", "spread", "stacked",
 ]  # fmt: skip
 
-PRIMARY, SECONDARY, ACCENT, WARNING = "$primary", "$secondary", "$accent", "$warning"
+PRIMARY, SECONDARY, WARNING = "$primary", "$secondary", "$warning"
 _ROW, _BAR = 20.0, 13.0
 _NAMES = 0.45
 """Share of the width that names may take."""
 _LEAST_BAR = 90.0
 _FAINT = 0.4
-_HEADROOM = 1.1
-"""Factor over the largest column where the label of a mark stands above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +65,6 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A broken line across the plot at a value, with a label.
-
-    Attributes:
-        level: At a value of y; else of x.
-        row: Lines of text from the top from which on there is room for the label.
-    """
-
-    at: float
-    label: str
-    style: str = ACCENT
-    level: bool = False
-    row: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Dot:
     """A point of a scatter chart; `sign` is one of `marks.SIGNS`."""
 
@@ -117,7 +100,13 @@ def spread(values: Sequence[float], title: str, *, from_zero: bool = False) -> S
 
 
 def bars(
-    caption: Caption, items: Sequence[Bar], headings: Sequence[str] = (), unit: str = "", rest: str = ""
+    caption: Caption,
+    items: Sequence[Bar],
+    headings: Sequence[str] = (),
+    unit: str = "",
+    rest: str = "",
+    *,
+    keys: Sequence[Key] = (),
 ) -> str:
     """Lying bars with names and figures.
 
@@ -125,8 +114,10 @@ def bars(
         headings: Of the figures.
         unit: What the length of a bar means, below the axis.
         rest: What is left out, as the last line.
+        keys: What the colours mean.
     """
     out: list[str] = []
+    top = legend(keys, caption.room, out)
     count = max((len(item.texts) for item in items), default=0)
     table = [tuple(headings), *(item.texts for item in items)]
     widths = [
@@ -137,10 +128,10 @@ def bars(
     labels = apart([item.label for item in items], max(8, int(room / CHAR)))
     names = max(map(width_of, labels), default=0.0)
     starts = list(accumulate(widths, initial=names))
-    area = Area(starts[-1] + 2 * CHAR, 6.0 + (LINE if headings else 0), 0, _ROW * len(items))
+    area = Area(starts[-1] + 2 * CHAR, top + 6.0 + (LINE if headings else 0), 0, _ROW * len(items))
     area = Area(area.x, area.y, caption.room - area.x - 8, area.height)
     for place, heading in enumerate(headings[:count]):
-        out.append(words(starts[place + 1], 14, heading, anchor="end", style=MUTED))
+        out.append(words(starts[place + 1], top + 14, heading, anchor="end", style=MUTED))
     scale = _from_zero([item.value for item in items if item.value is not None], unit)
     for fraction, label in scale.ticks(max(2, int(area.width / 90))):
         x = area.across(fraction)
@@ -210,7 +201,8 @@ def histogram(
     x = Scale(found.low, found.high, x_title)
     top = max(*found.counts, found.below, found.above, 1)
     y = Scale(0.0, top * 1.02, y_title, words=lambda value: f"{value:.0f}")
-    area, height = axes(caption, x, x_title, y, (), out)
+    named = [Mark(value, name) for name, value in (marks or {}).items()]
+    area, height, draw_marks = framed(caption, (x, x, y), x_title, (), named, out)
     step = area.width / len(found.counts)
     for place, count in enumerate(found.counts):
         if count:
@@ -231,29 +223,8 @@ def histogram(
         if count:
             end = area.across(edge) + (6 if edge == 0 else -6)
             out.append(sign("▲", end, area.y + area.height - 6, WARNING, f"{count} {side} the plot"))
-    _marks([Mark(value, name) for name, value in (marks or {}).items()], area, x, y, out)
+    draw_marks()
     return picture(caption, out, height)
-
-
-def _marks(marks: Sequence[Mark], area: Area, x: Scale, y: Scale, out: list[str]) -> None:
-    """Broken lines with labels, which stand below each other where they would touch; one beyond the plot is but a label."""
-    rows = [area.x] * 8
-    for mark in sorted(marks, key=lambda one: one.at):
-        if mark.level:
-            height = area.up(y.fraction(mark.at))
-            out.append(line(area.x, height, area.x + area.width, height, mark.style, "4 4"))
-            out.append(words(area.x + area.width - 4, height - 4, mark.label, anchor="end", style=mark.style))
-            continue
-        place, label = area.across(x.fraction(mark.at)), mark.label
-        if not x.low <= mark.at <= x.high:
-            label = f"{label} ▸" if mark.at > x.high else f"◂ {label}"
-        else:
-            out.append(line(place, area.y, place, area.y + area.height, mark.style, "4 4"))
-        width = width_of(label)
-        start = place + 4 if place + 4 + width <= area.x + area.width else place - 4 - width
-        row = next((row for row in range(mark.row, len(rows)) if rows[row] <= start), mark.row)
-        rows[row] = place + 4 + width + 4
-        out.append(words(start, area.y + 12 + LINE * row, label, style=mark.style))
 
 
 def lines(
@@ -276,7 +247,8 @@ def lines(
     upwards = y if isinstance(y, Scale) else spread([one for each in series for _, one in each.points], y)
     out: list[str] = []
     keys = [Key("━", one.style, one.name) for one in series] if has_legend and len(series) > 1 else []
-    area, height = axes(caption, x_ticks or across, across.title, upwards, keys, out)
+    scales = (across, x_ticks or across, upwards)
+    area, height, draw_marks = framed(caption, scales, across.title, keys, marks, out)
     for one in series:
         for run in _runs(one.points):
             places = [(area.across(across.fraction(px)), area.up(upwards.fraction(py))) for px, py in run]
@@ -287,7 +259,7 @@ def lines(
                     for place, (_, py) in zip(places, run, strict=True)
                 ]
         out += _beyond(one.points, area, across, upwards)
-    _marks(marks, area, across, upwards, out)
+    draw_marks()
     return picture(caption, out, height)
 
 
@@ -335,9 +307,8 @@ def columns(
         curves: Over them, with x from 0 to 1.
     """
     out: list[str] = []
-    if not curves and any(not mark.level for mark in marks):
-        y = replace(y, high=y.high * _HEADROOM)
-    area, height = axes(caption, x_ticks, x_title, y, keys, out)
+    scales = (Scale(0.0, 1.0, ""), x_ticks, y)
+    area, height, draw_marks = framed(caption, scales, x_title, keys, marks, out)
     count = len(items)
     values = [item.value or 0.0 for item in items]
     shown = largest_of_columns(values, int(area.width)) if count else []
@@ -356,7 +327,7 @@ def columns(
     for curve in curves:
         places = [(area.across(px), area.up(y.fraction(py))) for px, py in _thinned(curve.points, area.width)]
         out.append(path(places, curve.style, title=curve.name))
-    _marks(marks, area, Scale(0.0, 1.0, ""), y, out)
+    draw_marks()
     return picture(caption, out, height)
 
 
@@ -383,16 +354,11 @@ def scatter(
         roofs: Limits, each a line with its name.
     """
     out: list[str] = []
-    area, height = axes(caption, x, x.title, y, keys, out, PLOT_HEIGHT + 60)
-    taken: list[float] = []
+    asides = [Aside(roof.points[-1][1], roof.name, roof.style) for roof in roofs]
+    area, height, draw_marks = framed(caption, (x, x, y), x.title, keys, marks, out, asides, PLOT_HEIGHT + 60)
     for roof in roofs:
         places = [(area.across(x.fraction(px)), area.up(y.fraction(py))) for px, py in roof.points]
         out.append(path(places, roof.style, title=roof.name))
-        base = places[-1][1] - 5
-        while any(abs(base - other) < LINE - 2 for other in taken):
-            base += LINE
-        taken.append(base)
-        out.append(words(area.x + area.width - 4, base, roof.name, anchor="end", style=roof.style))
     spots: dict[tuple[int, int, str], tuple[float, float, Dot]] = {}
     for dot in dots:
         px, py = area.across(x.fraction(dot.x)), area.up(y.fraction(dot.y))
@@ -400,5 +366,5 @@ def scatter(
         spots.pop(spot, None)
         spots[spot] = (px, py, dot)
     out += [sign(dot.sign, px, py, dot.style, dot.title) for px, py, dot in spots.values()]
-    _marks(marks, area, x, y, out)
+    draw_marks()
     return picture(caption, out, height)

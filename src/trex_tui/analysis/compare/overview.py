@@ -12,9 +12,9 @@ from trex_tui.analysis.compare.model import Row, Side, Verdict
 from trex_tui.analysis.compare.noise import judge
 from trex_tui.analysis.compare.partition import Found
 from trex_tui.analysis.compare.traits import Traits
-from trex_tui.analysis.hierarchy import module_of_name, module_path
 from trex_tui.analysis.latency import warmup_ms, without_warmup
 from trex_tui.analysis.robust import median
+from trex_tui.analysis.rollup import module_of
 from trex_tui.analysis.totals import UNKNOWN
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
@@ -137,8 +137,7 @@ def precision_of(layer: Layer) -> Sequence[str]:
 
 def modules_of(layer: Layer) -> Sequence[str]:
     """The keys of the matrix by module, as in `analysis.rollup.by_module`."""
-    paths = [module_of_name(node) for node in layer.onnx_nodes] or [module_path(layer)]
-    return ["/".join(path[:MODULE_DEPTH]) for path in paths]
+    return (module_of(layer, MODULE_DEPTH),)
 
 
 def latency_rows(engine: Engine, timing: Timing | None = None, per: int = 1) -> list[float]:

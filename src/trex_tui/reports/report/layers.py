@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
-from trex_tui.analysis.rollup import by_module
+from trex_tui.analysis.rollup import by_module, fused_words
 from trex_tui.analysis.totals import hottest, total_by_kind, total_by_precision
 from trex_tui.charts.figure import as_sentence
 from trex_tui.reports.layers import BRIEF_COLUMNS
@@ -60,11 +60,20 @@ def group_sections(subject: Subject) -> Iterator[Section]:
         rows = [(one.name or NO_MODULE, one.layers, one.latency_ms) for one in modules]
         columns = (
             word_column("module", "Module"),
-            number_column("layers", "Layers", help="Those that are in it at least partly."),
+            number_column(
+                "layers", "Layers", help="Each counts once, for the module of its first ONNX node."
+            ),
             number_column("latency_ms", "ms", has_bar=True),
         )
         found = table("by_module", columns, rows, top=subject.top, what="module")
-        yield Section("modules", "Time by kernel and module", charts=("tactic", "icicle"), tables=[found])
+        fused = fused_words(engine.layers)
+        yield Section(
+            "modules",
+            "Time by kernel and module",
+            [fused] if fused else [],
+            charts=("tactic", "icicle"),
+            tables=[found],
+        )
 
 
 def memory_sections(subject: Subject) -> Iterator[Section]:

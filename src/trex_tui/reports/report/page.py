@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import repeat
 
-from trex_tui.engine.engine import Engine
 from trex_tui.reports.html import bullets, page, safe
 from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
-from trex_tui.svg.catalogue import picture
+from trex_tui.svg.catalogue import Picture, picture
 from trex_tui.svg.style import ROOT, stylesheet
 from trex_tui.text import shorten_middle
 
@@ -35,7 +34,7 @@ figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(
 .rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
 @media print {
-  nav { display: none; } figure svg { max-height: 62mm; } .short { break-inside: avoid; }
+  nav { display: none; } figure { break-inside: avoid; } figure svg { max-height: 85vh; } .short { break-inside: avoid; }
   th button { display: contents; } th[aria-sort] button::after { content: ""; }
 }
 """
@@ -102,24 +101,23 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     anchor = _anchor(part, section)
     yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
     yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
-    yield from bullets(section.sentences)
+    charts = [picture(chart, part.engine) for chart in section.charts] if part.engine is not None else []
+    said = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
+    yield from bullets([sentence for sentence in section.sentences if sentence not in said])
     if section.facts:
         yield "<dl>"
         yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
         yield "</dl>"
-    if part.engine is not None:
-        for chart in section.charts:
-            yield from _figure(part.engine, chart)
+    yield from map(_figure, charts)
     for table in section.tables:
         yield from _table(table)
     yield "</section>"
 
 
-def _figure(engine: Engine, id: str) -> Iterator[str]:  # noqa: A002 - as the field of Chart
+def _figure(found: Picture) -> str:
     """A chart with its sentences; the sentences alone, which say why, where there is nothing to draw."""
-    found = picture(id, engine)
     told = " ".join(map(safe, (*found.words, *found.missing)))
-    yield f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
+    return f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -1,0 +1,65 @@
+"""A picture as PNG, by librsvg's `rsvg-convert`: twice as large where that is small, smaller where nothing could hold it."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+
+from trex_tui.errors import TrexError
+from trex_tui.text import printable, shorten_middle
+
+RENDERER = "rsvg-convert"
+INSTALL = f"{RENDERER} (apt install librsvg2-bin, dnf install librsvg2-tools, brew install librsvg)"
+_TIMEOUT_S = 300.0
+_SIZE = re.compile(r'<svg\b[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
+_LARGEST_SIDE = 32_767
+"""Pixels: cairo, which paints for librsvg, counts them in 16 bits."""
+_MOST_PIXELS = 120e6
+"""Of four bytes each while it is painted, and of any program that shows it."""
+_MOST_DOUBLED = 16e6
+"""Pixels up to which a picture is twice as large as its SVG says, for screens of high resolution and for zooming."""
+
+
+def renderer() -> str | None:
+    """Where `rsvg-convert` lies; None if it is not installed."""
+    return shutil.which(RENDERER)
+
+
+def zoom_of(svg: str) -> float:
+    """Pixels for one of a picture: 2 for a small one, 1 as far as possible, less for one that a PNG cannot hold."""
+    found = _SIZE.search(svg, 0, 4096)
+    if found is None:
+        return 1.0
+    width, height = (max(1.0, float(one)) for one in found.groups())
+    wanted = min(2.0, max(1.0, math.sqrt(_MOST_DOUBLED / (width * height))))
+    most = min(_LARGEST_SIDE / max(width, height), math.sqrt(_MOST_PIXELS / (width * height)))
+    return math.floor(1e4 * min(wanted, most)) / 1e4
+
+
+def png_of(svg: str) -> bytes:
+    """A picture painted, in the size of `zoom_of`.
+
+    Raises:
+        TrexError: The program is not installed, or fails.
+    """
+    program = renderer()
+    if program is None:
+        raise TrexError(f"PNG takes {INSTALL}; SVG is written without it")
+    try:
+        done = subprocess.run(
+            [program, "--unlimited", "--format=png", f"--zoom={zoom_of(svg):.4f}"],
+            input=svg.encode(),
+            capture_output=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TrexError(f"{RENDERER} took more than {_TIMEOUT_S:.0f} s; write .svg instead") from error
+    except OSError as error:
+        raise TrexError(f"{RENDERER} cannot be run: {error.strerror or error}") from error
+    if done.returncode or not done.stdout:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
+        raise TrexError(f"{RENDERER} failed: {shorten_middle(printable(said), 200)}; write .svg instead")
+    return done.stdout
