@@ -13,7 +13,9 @@ from trex_tui.artifacts.buildlog.run import DumpForm
 from trex_tui.engine import load_engine
 
 LOGS = ARTIFACTS / "logs"
-NAMES = sorted(path.name for path in LOGS.glob("*.log")) if LOGS.is_dir() else []
+LISTS = ("Engine Layer Information:", "[I] Layers:")
+REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []
+NAMES = [path.name for path in REAL if any(head in path.read_text(encoding="utf-8") for head in LISTS)]
 BETWEEN = (
     "[07/07/2026-02:11:38] [W] [TRT] something is odd",
     "[07/07/2026-02:11:38] [I] another thread",
@@ -46,8 +48,7 @@ def read(path: Path, lines: list[str]) -> BuildTrace:
 def test_what_stands_between_two_layers_costs_none(tmp_path: Path, name: str, between: str) -> None:
     lines = (LOGS / name).read_text(encoding="utf-8").split("\n")  # metadata holds U+001E
     dumps = read_build_log(LOGS / name).dumps
-    if not dumps:
-        pytest.skip("prints no layers")
+    assert dumps
     for dump in dumps:
         if dump.form is DumpForm.NAMES and not between.endswith("odd"):
             continue  # a bare name may be any text
