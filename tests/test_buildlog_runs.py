@@ -85,7 +85,7 @@ def test_a_run_before_the_build_is_of_another_engine(tmp_path: Path) -> None:
     assert [one.form for one in trace.dumps] == [one.form for one in built.dumps]
     (note,) = trace.diagnostics
     assert (
-        note.message == "the run before the build is of another engine: what was measured in it is left out"
+        note.message == "the run before the build is of another engine: what was measured there is left out"
     )
     assert (
         path.read_text().splitlines()[int(note.where.split()[1]) - 1].endswith("=== Performance summary ===")

@@ -69,7 +69,9 @@ class MessageParser:
     def _begin_span(self, line: int) -> None:
         """Another run or build begins at this line."""
         self.spans.add(self._span, line)
-        self._enter(Span(self._make_tuner(), len(self.runs.all) - 1 if self.runs.is_open else None))
+        is_run = self.runs.is_open
+        place, command = (len(self.runs.all) - 1, self.runs.all[-1].command) if is_run else (None, "")
+        self._enter(Span(self._make_tuner(), place, command))
 
     def finish(self, line: int) -> tuple[Span, Span]:
         """The log is over: the spans of the build and of the run that it is told by, which may be the same."""

@@ -314,10 +314,9 @@ class Reader:
             note(Severity.WARNING, message)
         if self.parser.builds > 1:
             note(Severity.INFO, f"tells of {self.parser.builds} builds; the last one is shown")
-        before = self.parser.spans.before_build
-        if before is not None:
-            message = "the run before the build is of another engine: what was measured in it is left out"
-            note(Severity.INFO, message, f"line {before}")
+        if self.parser.spans.left_out is not None:
+            line, why = self.parser.spans.left_out
+            note(Severity.INFO, f"{why}: what was measured there is left out", f"line {line}")
         return tuple(notes)
 
 

@@ -121,6 +121,11 @@ class Sections:
         """Whether there are any options."""
         return any(self._values.values())
 
+    def stated(self, label: str) -> str | None:
+        """The last value of an option, in whatever section; None if no section has it."""
+        found = [section[label][-1] for section in self._values.values() if label in section]
+        return found[-1] if found else None
+
     def has(self, heading: str) -> bool:
         """Whether the section of this heading has been printed."""
         return SECTIONS.get(heading) in self._values

@@ -6,6 +6,7 @@ runs behind it, which load an engine, add what was measured and the layers that 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -44,11 +45,13 @@ class Span:
 
     Attributes:
         run: Which of the runs it is of, by their banners; None without one.
+        command: Its command line, as the banner has it; empty without one.
         non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
     """
 
     tuner: Tuner
     run: int | None = None
+    command: str = ""
     sections: Sections = field(default_factory=Sections)
     optimizer: Optimizer = field(default_factory=Optimizer)
     resources: Resources = field(default_factory=Resources)
@@ -69,12 +72,12 @@ class Spans:
     Attributes:
         shown: The span of the last build; without any, the last run that prints its options.
         performance, trace, profile, bindings: The last of each that a run printed, if a build is shown: since its beginning.
-        before_build: Line of a result that is left out, as it is of a run before the build, and so of another engine.
+        left_out: Line of the first result that is of another engine, and why it is left out; None if there is none.
     """
 
     def __init__(self) -> None:
         self.shown: Span | None = None
-        self.before_build: int | None = None
+        self.left_out: tuple[int, str] | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -95,13 +98,24 @@ class Spans:
         span.optimizer.finish(line)
         shown = self.shown
         if span.builds and shown is not None:
-            result = self.performance or self.profile
-            self.before_build = result.line if result is not None and not shown.builds else None
+            self.left_out = (
+                None if shown.builds else self._result_at("the run before the build is of another engine")
+            )
+            self._forget()
+        elif shown is not None and (other := _other_engine(shown, span)):
+            if shown.builds:
+                self.left_out = self.left_out or _result_of(span, f"the run behind the build {other}")
+                return
+            self.left_out = self._result_at(f"the last run {other}")
             self._forget()
         is_better = shown is None or span.sections.is_told or not shown.sections.is_told
         if shown is None or span.builds or (is_better and not shown.builds):
             self.shown = span
         self._add_results(span)
+
+    def _result_at(self, why: str) -> tuple[int, str] | None:
+        result = self.performance or self.profile
+        return None if result is None else (result.line, why)
 
     def _add_results(self, span: Span) -> None:
         results, resources = span.results, span.resources
@@ -140,3 +154,35 @@ class Spans:
         """Of the span that is shown; if it does not say, of a run behind it."""
         own = self.shown.resources.engine_bytes if self.shown is not None else None
         return self._engine_bytes if own is None else own
+
+
+def _other_engine(shown: Span, span: Span) -> str:
+    """In what words a run loads another engine than was built or loaded before; empty where that cannot be told.
+
+    Files are moved between a build and a run, so that only their names are compared.
+    """
+    loaded = _engine_file(span, "Load engine", "--loadEngine")
+    known = _engine_file(
+        shown, *(("Save engine", "--saveEngine") if shown.builds else ("Load engine", "--loadEngine"))
+    )
+    if not loaded or known is None or known == loaded or (not known and not shown.builds):
+        return ""
+    return (
+        f"loads another engine ({loaded}, not {known})"
+        if known
+        else f"loads {loaded}, and the build saved nothing"
+    )
+
+
+def _engine_file(span: Span, label: str, option: str) -> str | None:
+    """Name of the file that a run loads or saves its engine as; empty if it does not, None if it does not tell."""
+    path = span.sections.stated(label)
+    if path is None and span.command:
+        match = re.search(rf"(?:^|\s){option}=(\S+)", span.command)
+        path = match[1].strip("'\"") if match else ""
+    return None if path is None else re.split(r"[\\/]", path)[-1]
+
+
+def _result_of(span: Span, why: str) -> tuple[int, str] | None:
+    result = span.results.performance or span.results.profile
+    return None if result is None else (result.line, why)
