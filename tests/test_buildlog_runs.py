@@ -93,6 +93,35 @@ def test_a_run_before_the_build_is_of_another_engine(tmp_path: Path) -> None:
 
 
 @needs_logs
+def test_a_run_of_another_engine_behind_the_build(tmp_path: Path) -> None:
+    built = read_outline(BUILD_86)
+    other = RUN_86.read_bytes().replace(b"model-FP32.plan", b"other.plan")
+    trace = read_outline(written(tmp_path / "both.log", BUILD_86.read_bytes() + other))
+    assert (trace.performance, trace.profile, trace.dumps) == (None, None, built.dumps)
+    words = "the run behind the build loads another engine (other.plan, not model-FP32.plan)"
+    assert notes(trace) == [f"{words}: what was measured there is left out"]
+    moved = RUN_86.read_bytes().replace(b"./model-FP32.plan", b"/mnt/models/model-FP32.plan")
+    assert (
+        read_outline(written(tmp_path / "moved.log", BUILD_86.read_bytes() + moved)).performance is not None
+    )
+
+
+@needs_logs
+def test_runs_of_two_engines(tmp_path: Path) -> None:
+    other = RUN_86.read_bytes().replace(b"model-FP32.plan", b"other.plan")
+    silent = other.replace(b"=== Performance summary ===", b"--- nothing ---")
+    trace = read_outline(written(tmp_path / "both.log", RUN_86.read_bytes() + silent))
+    assert trace.performance is None
+    assert len(notes(trace)) == 1
+    assert "(other.plan, not model-FP32.plan)" in notes(trace)[0]
+
+
+def written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+@needs_logs
 def test_two_builds_share_no_option_and_no_second(tmp_path: Path) -> None:
     terse, old = TERSE_10.read_bytes(), BUILD_84.read_bytes()
     path = tmp_path / "builds.log"

@@ -165,13 +165,9 @@ def _other_engine(shown: Span, span: Span) -> str:
     known = _engine_file(
         shown, *(("Save engine", "--saveEngine") if shown.builds else ("Load engine", "--loadEngine"))
     )
-    if not loaded or known is None or known == loaded or (not known and not shown.builds):
+    if not loaded or not known or known == loaded:
         return ""
-    return (
-        f"loads another engine ({loaded}, not {known})"
-        if known
-        else f"loads {loaded}, and the build saved nothing"
-    )
+    return f"loads another engine ({loaded}, not {known})"
 
 
 def _engine_file(span: Span, label: str, option: str) -> str | None:
