@@ -21,6 +21,9 @@ from trex_tui.artifacts.sniff import sniff
 
 LOGS = ARTIFACTS / "logs"
 REAL = next(LOGS.glob("trt8.4*build*.log"), None) if LOGS.is_dir() else None
+MYELIN = LOGS / "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape.log"
+LISTED = LOGS / "trt10.16.1_H100_skipInference_dumpLayerInfo_detailed.log"
+needs_log = pytest.mark.skipif(not MYELIN.is_file(), reason="the real logs are not beside the project")
 LEVELS = {"V": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "": "INFO"}
 DATE = "2026-11-21 10:00:00,123"
 
@@ -279,3 +282,36 @@ def test_any_prefix_is_survived(tmp_path_factory: pytest.TempPathFactory, parts:
         assert read(path, data).lines <= data.count(b"\n") + 1
         assert read_outline(path).lines <= data.count(b"\n") + 1
         sniff(path)
+
+
+@needs_log
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        lambda level, _: f"{level:8} ",
+        lambda level, _: f"{DATE} {level:8} ",
+        lambda _, number: f"2026-07-07 02:00:01 [0x{number * 7919 % 2**24:06x}] ",
+        lambda _, number: f"{number + 2**28:08x} ",
+    ],
+    ids=["padded level", "dated and padded", "thread", "sequence"],
+)
+def test_real_log_behind_prefixes_that_vary(tmp_path: Path, prefix: Callable[[str, int], str]) -> None:
+    """Rows of Myelin's tables begin with a blank, names of layers with anything."""
+    plain = read_build_log(MYELIN)
+    lines = MYELIN.read_text(encoding="utf-8").split("\n")[:-1]
+    dressed_log = "".join(f"{prefix(level_of(line), number)}{line}\n" for number, line in enumerate(lines))
+    trace = read(tmp_path / "a.log", dressed_log)
+    assert sum(one.tactic_count for one in trace.tunings) == sum(one.tactic_count for one in plain.tunings)
+    assert [one.raw for one in trace.dumps[0].layers] == [one.raw for one in plain.dumps[0].layers]
+
+
+@needs_log
+def test_a_plain_run_before_one_with_a_prefix(tmp_path: Path) -> None:
+    """Whose list of layers comes soon, and offers few lines that tell of a prefix."""
+    plain = LISTED.read_text(encoding="utf-8")
+    wrapped = "".join(
+        f"2026-07-07T02:11:38.{number:09}Z {line}\n" for number, line in enumerate(plain.split("\n")[:-1])
+    )
+    dumps = read(tmp_path / "a.log", plain + wrapped).dumps
+    assert [one.raw for one in dumps[0].layers] == [one.raw for one in read_build_log(LISTED).dumps[0].layers]
+    assert dumps[0].bindings == ("x", "y", "z")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -60,11 +60,13 @@ _WORDS = "|".join(word for word in _LETTERS if len(word) > 1)
 _LEVEL = f"(?i:{_WORDS})"
 _TOKEN = re.compile(
     rf"(?P<level>(?<![A-Za-z]){_LEVEL}(?![A-Za-z]))\s*"
-    r"|\[(?P<letter>[DVIWEFC])\]|(?P<stream>std(?:out|err))|(?P<number>\d+)|(?P<blank>\s+)"
+    r"|\[(?P<letter>[DVIWEFC])\]|(?P<glued>(?<![A-Za-z])[DVIWEFC](?=\d{4} ))|(?P<stream>std(?:out|err))"
+    r"|(?P<hexadecimal>0x[0-9A-Fa-f]+|\b(?=[0-9a-f]*\d)[0-9a-f]{6,32}\b)|(?P<number>\d+)|(?P<blank>\s+)"
     r"|(?P<month>(?<![A-Za-z])[A-Z][a-z]{2}(?= ))|(?P<flag>(?<![A-Za-z])[A-Z](?![A-Za-z]))"
 )
 _PATTERNS = {
     "stream": "(?:stdout|stderr)",
+    "hexadecimal": "(?:0x)?[0-9A-Fa-f]+",
     "number": r"\d+",
     "blank": r"\s*",
     "month": "[A-Z][a-z]{2}",
@@ -73,12 +75,16 @@ _PATTERNS = {
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d)")
 _PLACE = re.compile(r"(?<=\S)\s+[\w.]+\.py:\d+\s*$")
 """The place in the source, which `rich` puts behind the message."""
-_OTHERS = re.compile(rf"\W{{0,3}}(?:\d{{4}}-\d\d-\d\d[T ]|(?:{_WORDS})\b|\S{{1,100}}\s+\| )")
+_OTHERS = re.compile(
+    rf"\W{{0,3}}(?:\d{{4}}-\d\d-\d\d[T ]|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d |(?:{_WORDS})\b|\S{{1,100}}\s+\| )"
+)
 """What looks as if yet another program had said it."""
 _LONGEST = 200
 _MOST_SHAPES = 8
 _ENOUGH = 40
 """Telling lines that are asked what the prefix is."""
+_LOOKED_AT = 8
+"""Lines of a piece that are asked whether a prefix begins in it."""
 _MOST_HELD = 1000
 """Lines that are held until as many have been found."""
 
@@ -99,7 +105,7 @@ class _Shape(NamedTuple):
 def _shape_of(before: str) -> _Shape:
     text = before.rstrip()
     matches = list(_TOKEN.finditer(text))
-    letters = [one for one in matches if one["letter"]]
+    letters = [one for one in matches if one["letter"] or one["glued"]]
     words = [one for one in matches if one["level"]]
     # The letter stands nearer to the message: whoever relays a stream may call all of it INFO.
     capitals = [one for one in words if one["level"].isupper()]
@@ -113,6 +119,8 @@ def _shape_of(before: str) -> _Shape:
             parts.append(rf"{name}{_LEVEL})\s*" if match.end() < len(text) else f"{name}{_LEVEL})")
         elif match["letter"]:
             parts.append(rf"\[{name}[DVIWEFC])\]")
+        elif match["glued"]:
+            parts.append(f"{name}[DVIWEFC])")
         else:
             parts.append(_PATTERNS[match.lastgroup or "blank"])
         end = match.end()
@@ -137,27 +145,28 @@ class Dress:
     def __init__(self, befores: Iterable[str], *, is_routed: bool, has_places: bool) -> None:
         self._is_routed = is_routed
         self._has_places = has_places
-        self._blanks: dict[str, int] = {}
-        self._patterns: list[re.Pattern[str]] = []
+        self._blanks: dict[str, dict[str, int]] = {}
+        self._patterns: list[tuple[re.Pattern[str], dict[str, int]]] = []
         self._strangers: Counter[_Shape] = Counter()
         for before in befores:
             self._note(before)
         self._compile()
 
     def _note(self, before: str) -> None:
-        pattern = _shape_of(before).pattern
-        blanks = len(before) - len(before.rstrip())
-        self._blanks[pattern] = max(blanks, self._blanks.get(pattern, 0))
+        text = _shape_of(before).pattern
+        match = re.match(text, before)
+        level = _level_of(match) if match else ""
+        blanks = self._blanks.setdefault(text, {})
+        blanks[level] = max(len(before) - len(before.rstrip()), blanks.get(level, 0))
 
     def _compile(self) -> None:
-        """Where no message follows, the blanks at the end of a prefix may be missing."""
-        self._patterns = [re.compile(rf"{text}\s{{0,{blanks}}}") for text, blanks in self._blanks.items()]
+        self._patterns = [(re.compile(text), blanks) for text, blanks in self._blanks.items()]
 
     def undress(self, line: str) -> str:
         """One line without its prefix; empty where another program has said it."""
-        for pattern in self._patterns:
+        for pattern, blanks in self._patterns:
             if match := pattern.match(line):
-                rest = line[match.end() :]
+                rest = _without_blanks(line[match.end() :], _level_of(match), blanks)
                 if self._has_places:
                     rest = _PLACE.sub("", rest)
                 return f"{_mark_of(match)}{rest}" if self._is_routed else rest
@@ -178,6 +187,22 @@ class Dress:
         self._note(line[:place])
         self._compile()
         return line[place:]
+
+
+def _level_of(match: re.Match[str]) -> str:
+    return (match.groupdict().get("level") or "").upper()
+
+
+def _without_blanks(rest: str, level: str, known: dict[str, int]) -> str:
+    """What stands behind a prefix, without the blanks of the prefix: where levels are padded, each has its own number.
+
+    A message may begin with blanks too. Where none follows, those of the prefix may be missing.
+    """
+    most = known.get(level)
+    if most is None:
+        widths = {len(word) + count for word, count in known.items()}
+        most = max(known.values()) if len(widths) != 1 else max(widths.pop() - len(level), 0)
+    return rest[min(most, len(rest) - len(rest.lstrip())) :]
 
 
 def _mark_of(match: re.Match[str]) -> str:
@@ -226,9 +251,8 @@ def undressed(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
             continue
         if is_known:
             # Of a log with another behind it, the second may be dressed.
-            if lines[-1][3:4] != "/" and _told_by(lines[-1]) and _told_by(lines[0]):
-                dress = dress_of(lines)
-            yield list(map(dress.undress, lines)) if dress else lines
+            lines, dress = _from_there(lines)
+            yield lines
             continue
         telling += sum(1 for line in lines if _told_by(line) is not None)
         if not telling:
@@ -237,20 +261,40 @@ def undressed(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
         held.append(lines)
         count += len(lines)
         if telling >= _ENOUGH or count >= _MOST_HELD:
-            dress, is_known = _dress_of_some(held), True
-            yield from _each(held, dress)
+            is_known = True
+            dress = yield from _each(held)
             held = []
-    if held:
-        yield from _each(held, _dress_of_some(held))
+    yield from _each(held)
 
 
-def _dress_of_some(held: list[list[str]]) -> Dress | None:
-    return dress_of(line for lines in held for line in lines)
+def _is_dressed(line: str) -> bool:
+    """Whether a line tells that something stands before it; quick for those of a plain log."""
+    if line[3:4] == "/" or not line:
+        return False
+    told = _told_by(line)
+    return told is not None and told[0] > 0 and not told[1]
 
 
-def _each(held: list[list[str]], dress: Dress | None) -> Iterator[list[str]]:
+def _from_there(lines: list[str]) -> tuple[list[str], Dress | None]:
+    """Lines of a plain log, and the dress of those in which a prefix begins, off already; None if it does nowhere."""
+    looked_at = [*lines[:: max(1, len(lines) // _LOOKED_AT)], *lines[-3:]]
+    if not any(map(_is_dressed, looked_at)):
+        return lines, None
+    first = next(place for place, line in enumerate(lines) if _is_dressed(line))
+    dress = dress_of(lines[first:])
+    return ([*lines[:first], *map(dress.undress, lines[first:])], dress) if dress else (lines, None)
+
+
+def _each(held: list[list[str]]) -> Generator[list[str], None, Dress | None]:
+    """The lines that were held, and the dress that they tell of."""
+    dress = dress_of(line for lines in held for line in lines)
     for lines in held:
-        yield list(map(dress.undress, lines)) if dress else lines
+        if dress is None:
+            shown, dress = _from_there(lines)
+            yield shown
+        else:
+            yield list(map(dress.undress, lines))
+    return dress
 
 
 def is_routed_log(text: str) -> bool:

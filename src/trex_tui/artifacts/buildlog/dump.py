@@ -62,12 +62,15 @@ class Dumps:
 
     def goes_on(self, text: str) -> bool:
         """Whether a line is of an interrupted list, which is open again then."""
-        is_layer = (
-            text.startswith("Layer(")
-            if self._interrupted is DumpForm.BUILDER
-            else bool(_INSPECTED.match(text))
-        )
-        if self._interrupted is None or not is_layer:
+        form = self._interrupted
+        if form is DumpForm.BUILDER:
+            is_layer = text.startswith("Layer(")
+        elif form is DumpForm.NAMES:
+            # Bindings end such a list: before them, any line without a prefix is a name, or their heading.
+            is_layer = not self._in_bindings and bool(text.strip())
+        else:
+            is_layer = bool(_INSPECTED.match(text))
+        if form is None or not is_layer:
             return False
         self._form, self._interrupted = self._interrupted, None
         return True
