@@ -100,8 +100,7 @@ def efficiency_figure(subject: Subject, width: int) -> Figure:  # noqa: ARG001
         for layer, point in found
         if point and point.roof_pct is not None and (layer.latency_ms or 0.0) > _LEAST_MS and layer.latency_ms
     ]
-    hidden = [layer for layer in subject.layers if layer.latency_ms] if not points else []
-    if hidden:
+    if not points:
         return Figure(("No share of a roof can be told.",), tuple(map(as_sentence, roofline.sentences[:3])))
     shown = {point.layer.index for point in points}
     rest = [layer for layer in subject.layers if layer.index not in shown]
