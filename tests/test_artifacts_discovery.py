@@ -10,6 +10,7 @@ import pytest
 
 from helpers import GRAPH, PROFILE, messages, names_of, timing_row, write_files
 from trex_tui.artifacts import ArtifactKind, find, scan
+from trex_tui.artifacts.discover import ArtifactSet, with_unique_names
 from trex_tui.artifacts.header import version_of_log, version_of_number, version_of_plan
 from trex_tui.artifacts.naming import stem_of
 from trex_tui.artifacts.sniff import sniff
@@ -145,6 +146,27 @@ def test_equal_names_are_told_apart_by_their_directories(tmp_path: Path) -> None
     for folder in ("fp16/run", "fp32/run"):
         write_files(tmp_path / folder, {"net.graph.json": GRAPH})
     assert [one.name for one in find(tmp_path)] == ["fp16/run/net", "fp32/run/net"]
+
+
+def test_equal_names_of_one_directory_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    stems = ["net", "net.onnx", "net.onnx.onnx"]
+    write_files(tmp_path, {f"one/{stem}.engine.graph.json": GRAPH for stem in stems})
+    assert sorted(one.name for one in find(tmp_path)) == stems
+    write_files(tmp_path, {"two/net.graph.json": GRAPH})
+    names = ["net.onnx", "net.onnx.onnx", "one/net", "two/net"]
+    sets = find(tmp_path)
+    assert sorted(one.name for one in sets) == names
+    # Over again, as for the sets of several paths, it changes nothing.
+    assert with_unique_names(sets) == sets
+    # One set reached by two ways has the same files: only a number is left.
+    ways = find([tmp_path / "two", tmp_path / "one" / ".." / "two"])
+    assert [one.name for one in ways] == ["net", "net~2"]
+
+
+def test_no_name_reaches_the_root() -> None:
+    files = {ArtifactKind.GRAPH: Path("net.graph.json")}
+    sets = [ArtifactSet("net", Path(place), files) for place in ("/run", "/a/run")]
+    assert [one.name for one in with_unique_names(sets)] == ["run/net", "a/run/net"]
 
 
 def test_two_graphs_claim_one_stem(tmp_path: Path) -> None:

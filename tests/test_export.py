@@ -323,6 +323,20 @@ def test_what_is_refused(
     assert (loop / "loop.graph.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("name", ["trex-tui.toml", "pyproject.toml"])
+def test_settings_are_not_written_over_unasked(
+    loop: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = loop / name
+    target.write_text("# mine\n")
+    code, _, err = run(capsys, loop, "-o", target, "--format", "csv")
+    assert code == 2
+    assert "holds settings; write elsewhere, or replace it with --force" in one_line(err)
+    assert target.read_text() == "# mine\n"
+    assert run(capsys, loop, "-o", target, "--format", "csv", "--force")[0] == 0
+    assert target.read_text().startswith("index,name,")
+
+
 def test_one_engine_at_a_time(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_graph(loop / "other.graph.json", chain("one"), ["t0", "t1"])
     code, _, err = run(capsys, loop, "-o", "x.dot")

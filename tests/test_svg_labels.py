@@ -17,6 +17,7 @@ from helpers import ARTIFACTS, REPOSITORY, examples
 from trex_tui.charts.axes import Scale
 from trex_tui.engine import load_engine
 from trex_tui.reports.report.page import _STYLE
+from trex_tui.svg.blocks import _name as module_name
 from trex_tui.svg.catalogue import IDS, draw
 from trex_tui.svg.marks import CHAR, columns_of
 from trex_tui.svg.plot import Caption, Dot, Mark, Roofline, Series, histogram, lines, scatter
@@ -210,3 +211,21 @@ def test_printed_charts_are_as_large_as_the_text_around() -> None:
             shown = drawn(svg)
             millimetres = min(237.0 / shown.width, 186.0 * int(rule[1]) / 100 / shown.height)
             assert 12 * millimetres >= 7 * 0.353, chart
+
+
+def test_cut_names_of_modules_can_be_told_from_the_others_of_their_row():
+    row = ["16/conv", "15/conv", "2/conv", "conv"]
+    assert [module_name(one, 3 * CHAR, row) for one in row] == ["16…", "15…", "2…v", "c…v"]
+    row = ["layer1.conv1", "layer2.conv1", "layer1.relu1", "+3"]
+    assert [module_name(one, 3 * CHAR, row) for one in row] == ["", "", "", "+3"]
+    assert module_name("decoder", 3 * CHAR, ["decoder", "decoder"]) == "d…r"
+
+
+def test_no_two_modules_of_a_real_row_read_alike(artifacts):
+    svg = draw("icicle", load_engine(artifacts / "trex/mobilenet-qat-8.4EA"))
+    rows: dict[str, list[str]] = {}
+    for one in ET.fromstring(svg).iter(f"{XMLNS}text"):
+        rows.setdefault(one.get("y", ""), []).append(one.text or "")
+    assert {"16…", "15…", "2…v"} <= {text for texts in rows.values() for text in texts}
+    cut = [[text for text in texts if "…" in text] for texts in rows.values()]
+    assert all(len(texts) == len(set(texts)) for texts in cut)

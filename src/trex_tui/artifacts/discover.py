@@ -366,14 +366,39 @@ def _describes(group: dict[ArtifactKind, Path]) -> bool:
 
 
 def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
-    """Prefix equal names with as many parent directories as it takes to tell them apart."""
-    depth = 0
-    names = [one.name for one in sets]
-    while len(set(names)) < len(names) and depth < 8:
-        depth += 1
+    """Tell equal names apart: in one directory by the files' own stems, else by as many parent directories as it takes.
+
+    Names that this has given before are taken for what they were without their directories.
+    """
+    folders = [Path(os.path.abspath(one.directory)) for one in sets]  # noqa: PTH100 - without `..`
+    own = [one.name.rpartition("/")[2] for one in sets]
+    for folder in set(folders):
+        _tell_apart([place for place, one in enumerate(folders) if one == folder], own, sets)
+    parents = [folder.parts[1:] for folder in folders]  # a root is part of no name
+    names = list(own)
+    for depth in range(1, max(map(len, parents), default=0) + 1):
         clashing = {name for name, count in Counter(names).items() if count > 1}
+        if not clashing:
+            break
         names = [
-            "/".join([*one.directory.absolute().parts[-depth:], one.name]) if name in clashing else name
-            for one, name in zip(sets, names, strict=True)
+            "/".join([*above[-depth:], mine]) if name in clashing else name
+            for name, above, mine in zip(names, parents, own, strict=True)
         ]
     return [replace(one, name=name) for one, name in zip(sets, names, strict=True)]
+
+
+def _tell_apart(places: Sequence[int], names: list[str], sets: Sequence[ArtifactSet]) -> None:
+    """Give the sets of one directory different names: where two are equal their stems, `net` and `net.onnx`, else numbers."""
+    for _ in places:  # a stem may be what a third is called
+        counts = Counter(names[place] for place in places)
+        for place in places:
+            if counts[names[place]] > 1:
+                names[place] = stem_of(next(iter(sets[place].files.values()))) or names[place]
+    taken: set[str] = {names[place] for place in places}
+    seen: set[str] = set()
+    for place in places:
+        name, number = names[place], 1
+        while names[place] in seen or (number > 1 and names[place] in taken):
+            number += 1
+            names[place] = f"{name}~{number}"
+        seen.add(names[place])

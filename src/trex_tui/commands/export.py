@@ -11,6 +11,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.artifacts.inputs import inputs_of
 from trex_tui.commands.engines import load_one
 from trex_tui.commands.output import complain
+from trex_tui.configuration import CONFIG_NAME, PROJECT_NAME
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.reports.layers import columns_named, layers_csv
 from trex_tui.services.export import file_stem, target_of, write_export
@@ -93,6 +94,9 @@ def _target(options: argparse.Namespace, form: str, engine: Engine) -> Path | No
     ending = next(ending for ending, one in _ENDINGS.items() if one == form)
     target = target_of(options.output, file_stem(engine.name) + ending)
     inputs_of([engine.source], options.paths).check(target)
+    if target.name.lower() in (CONFIG_NAME, PROJECT_NAME) and target.exists() and not options.force:
+        # Settings are written by hand, and what an export overwrites nobody can write again.
+        raise TrexError(f"{target} holds settings; write elsewhere, or replace it with --force")
     return target
 
 
