@@ -182,6 +182,52 @@ def test_engines_in_folders_of_their_own_are_never_mixed(tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["fp16.graph.json", "fp16.profile.json", "fp32.graph.json", "fp32.profile.json"],
+        ["fp16.graph.json", "fp32.profile.json", "fp32.engine"],
+        ["m.graph.json", "m.engine", "m.engine.build.log", "n.graph.json", "n.engine", "n.engine.build.log"],
+        ["results/m.graph.json", "results/m.plan", "results/n.graph.json", "results/n.trt"],
+        ["m.graph.json", "n.profile.json", "n.engine.build.log", "o.timing.json"],
+        ["graph_a.json", "profile_a.json", "graph_b.json", "b.engine"],
+    ],
+    ids="+".join,
+)
+def test_a_flat_archive_gives_the_engines_that_its_files_give(tmp_path: Path, names: list[str]) -> None:
+    def content(name: str) -> Any:
+        if name.endswith((".engine", ".plan", ".trt")):
+            return PLAN
+        by_word = {
+            "graph": GRAPH,
+            "profile": PROFILE,
+            "timing": [{"startInMs": 0.0, "endInMs": 1.0, "latencyMs": 1.0}],
+            "log": BUILD_LOG,
+        }
+        return next(content for word, content in by_word.items() if word in name)
+
+    def engines(path: Path) -> list[tuple[str, dict[str, str]]]:
+        return [(one.name, {kind.value: file.name for kind, file in one.files.items()}) for one in find(path)]
+
+    files = {name: content(name) for name in names}
+    write_files(tmp_path / "flat", files)
+    tea = packed(tmp_path / "in" / "some.tea", **files)
+    expected = engines(tmp_path / "flat")
+    assert len(expected) > 1
+    assert sorted(name for _, of_one in expected for name in of_one.values()) == sorted(
+        Path(name).name for name in names
+    )
+    assert engines(tea) == expected
+    assert engines(tea.parent) == expected
+
+
+def test_an_archive_of_logs_alone_opens_each_engine_they_tell_of(tmp_path: Path) -> None:
+    tea = packed(
+        tmp_path / "logs.tea", **{"m.build.log": BUILD_LOG, "n.build.log": BUILD_LOG, "n.engine": PLAN}
+    )
+    assert [one.name for one in find(tea)] == ["m", "n"]
+
+
 def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
     write_files(tmp_path, {f"{NAME}.graph.json": GRAPH, f"{NAME}.profile.json": PROFILE})
     archives = {

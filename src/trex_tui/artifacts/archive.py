@@ -14,9 +14,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+
+from trex_tui.artifacts.naming import stem_of
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Beyond that it is no archive of one engine but a trap, or a mistake."""
@@ -75,7 +78,12 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
             root = _remembered(Path(tempfile.mkdtemp(prefix="trex-tui-tea-")), path)
             folders = {"": root / _numbered(0) / path.name}
             folders[""].mkdir(parents=True)
-            files = [_extract(archive, one, _directory(one, folders), path) for one in members if _match(one)]
+            own = _speaking_plans(members)
+            files = [
+                _extract(archive, one, _directory(one, folders), None if one.filename in own else path)
+                for one in members
+                if _match(one)
+            ]
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return Unpacked(path.parent, (), "is a damaged archive, or none")
     except (
@@ -116,12 +124,37 @@ def _numbered(place: int) -> str:
     return f"{place:03}"
 
 
-def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, path: Path) -> Path:
-    """Write one member under the last part of its name alone: what it says about directories is not followed here."""
+def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
+    """The plans whose names tell of which engine they are: of several in one folder, or called as files beside them are.
+
+    Any other is of the archive's engine: trex calls each `engine.trt`.
+    """
+    names = [PurePosixPath(one.filename) for one in members if _match(one)]
+    plans = {name for name in names if (found := _READ.fullmatch(name.name)) and found["plan"]}
+    in_folder = Counter(name.parent for name in plans)
+    called = {(name.parent, stem_of(Path(name.name))) for name in names if name not in plans}
+    speaking = {
+        name
+        for name in plans
+        if in_folder[name.parent] > 1 or (name.parent, stem_of(Path(name.name))) in called
+    }
+    return {one.filename for one in members if PurePosixPath(one.filename) in speaking}
+
+
+def _extract(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, named_as: Path | None
+) -> Path:
+    """Write one member under the last part of its name alone: what it says about directories is not followed here.
+
+    Args:
+        named_as: The archive that a plan is called after; None if it has a name of its own.
+    """
     name = _UNSAFE.sub("_", PurePosixPath(member.filename).name)
     match = _match(member)
     is_plan = match is not None and bool(match["plan"])
-    target = directory / (f"{_ENDING.sub('', path.name)}.engine" if is_plan else name)
+    if is_plan and named_as is not None:
+        name = f"{_ENDING.sub('', named_as.name)}.engine"
+    target = directory / name
     with archive.open(member) as source, target.open("wb") as file:
         if is_plan:
             file.write(source.read(_HEAD))
