@@ -247,28 +247,49 @@ def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
     assert unpacked_for(archives["logs"]) == {"logs.tea"}
 
 
+AT_THE_END = "removed = archive.forget\ndef forget():\n    ready()\n    removed()\narchive.forget = forget\n"
+IN_THE_WORK = "engines.load = ready\n"
+WHEN_IT_FAILS = f"{AT_THE_END}def load(*_):\n    raise ValueError\nengines.load = load\n"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("name", "when"),
+    [
+        ("SIGTERM", IN_THE_WORK),
+        ("SIGHUP", IN_THE_WORK),
+        ("SIGQUIT", IN_THE_WORK),
+        ("SIGTERM", AT_THE_END),
+        ("SIGTERM", WHEN_IT_FAILS),
+    ],
+    ids=["SIGTERM", "SIGHUP", "SIGQUIT", "at the end", "at the end of a failure"],
+)
+def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, name: str, when: str) -> None:
+    number = getattr(signal, name)
     tea = packed(tmp_path / "in" / "whole.tea", graph_json=GRAPH)
     place = tmp_path / "tmp"
     place.mkdir()
     code = (
-        "import sys, time; from trex_tui import cli, loading\n"
+        "import os, sys, time; from trex_tui import cli, loading\n"
+        "from trex_tui.artifacts import archive\n"
         "from trex_tui.commands import engines\n"
-        "def load(*_):\n    print('ready', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
-        "engines.load = load\n"
+        "def ready(*_):\n"
+        f"    print(len(os.listdir({str(place)!r})), file=sys.stderr, flush=True)\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        f"{when}"
         f"sys.exit(cli.main(['summary', {str(tea)!r}]))"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(place)}, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == b"ready\n"
-        assert len(list(place.iterdir())) == 1
-        process.send_signal(number)
-        assert process.wait(60) == -number
-        assert process.stderr.read() == b""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(place)},
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -number
+    assert set(done.stderr.splitlines()) == {b"1"}
     assert list(place.iterdir()) == []
 
 
