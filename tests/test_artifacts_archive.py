@@ -138,7 +138,7 @@ def test_names_of_members_lead_nowhere(tmp_path: Path) -> None:
     assert [str(path.relative_to(root)) for path in found.files.values()] == [
         f"000/{NAME}.tea/{NAME}.graph.json",
         f"000/{NAME}.tea/{NAME}.profile.json",
-        f"001/{NAME}.tea/deep_er/{NAME}.build.log",
+        f"000/{NAME}.tea/deep/er/{NAME}.build.log",
     ]
     names = sorted(path.name for path in root.rglob("*") if path.is_file())
     assert names == sorted(
@@ -161,8 +161,8 @@ def test_engines_in_folders_of_their_own_are_never_mixed(tmp_path: Path) -> None
         },
     )
     for path in (whole, whole.parent):
-        first, second = find(path)
-        assert (first.name, second.name) == ("fp16/engine", "a_fp32/engine")
+        second, first = find(path)
+        assert (first.name, second.name) == ("fp16/engine", "fp32/engine")
         assert [kind.value for kind in first.files] == ["graph", "profile", "build_log"]
         assert [kind.value for kind in second.files] == ["graph"]
         assert load_set(second).layers[0].name == "uno"
@@ -219,6 +219,33 @@ def test_a_flat_archive_gives_the_engines_that_its_files_give(tmp_path: Path, na
     )
     assert engines(tea) == expected
     assert engines(tea.parent) == expected
+
+
+def test_further_runs_of_a_capture_keep_their_manifest(tmp_path: Path) -> None:
+    manifest = '{"schema": "trex-tui/capture/1"}'
+    for above in ("", "a/"):
+        files = {f"{above}m.capture.json": manifest, f"{above}m.graph.json": GRAPH}
+        files |= {f"{above}m.repeat-{number}/m.graph.json": GRAPH for number in (2, 3)}
+        tea = packed(tmp_path / above / "rep.tea", **files)
+        sets = find(tea)
+        assert len(sets) == 3
+        assert len({one.files[ArtifactKind.MANIFEST] for one in sets}) == 1
+        assert [one.name for one in sets][1:] == ["m.repeat-2/m", "m.repeat-3/m"]
+
+
+def test_folders_that_look_alike_stay_apart(tmp_path: Path) -> None:
+    folders = ["a/b", "a_b", "A/B", "a:b", "x.json", "y" * 300, "/".join("z" * 200), "../..", "a/./b"]
+    members = {f"{folder}/{place}.graph.json": GRAPH for place, folder in enumerate(folders)}
+    tea = packed(tmp_path / "odd.tea", **members, **{"x.json": "[]"})
+    sets = find(tea)
+    assert sorted(one.name for one in sets) == [str(place) for place in range(len(folders))]
+    names = {one.name: one.directory for one in sets}
+    assert names["0"] == names["8"], "a/./b is a/b"
+    assert len(set(names.values())) == len(folders) - 1
+    root = archive.unpack(tea).directory.parent.parent
+    assert all(root in directory.parents for directory in names.values())
+    same = packed(tmp_path / "same.tea", **{"a/b/m.graph.json": GRAPH, "a_b/m.graph.json": GRAPH})
+    assert [one.name for one in find(same)] == ["b/m", "a_b/m"]
 
 
 def test_an_archive_of_logs_alone_opens_each_engine_they_tell_of(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ _UNSAFE = re.compile(r"[\\:\0]")
 """On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
-_MOST_FOLDER_NAME = 60
+_MOST_FOLDER_NAME, _MOST_DEEP = 60, 8
 
 _unpacked: dict[Path, Path] = {}
 """Directory in which an archive was unpacked -> the archive."""
@@ -40,7 +40,7 @@ class Unpacked:
     """What an archive held.
 
     Attributes:
-        directory: Where the files lie that are in no folder; folders lie elsewhere, each in a directory of its name.
+        directory: Where the files lie that are in no folder; folders lie below it, those of odd names elsewhere.
         files: Those that may be artifacts, by folder.
         problem: Why there are none, as the end of a sentence whose subject is the archive; empty if all went well.
     """
@@ -92,7 +92,7 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
         ValueError,
     ) as error:  # RuntimeError: a password, a method of packing nobody has
         return Unpacked(path.parent, (), f"cannot be unpacked: {error}")
-    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.as_posix(), one.name))))
+    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.parts, one.name))))
 
 
 def _bytes_of(member: zipfile.ZipInfo) -> int:
@@ -105,7 +105,8 @@ def _match(member: zipfile.ZipInfo) -> re.Match[str] | None:
 
 
 def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
-    """Where the files of a member's folder lie: in a numbered place, under a name that tells people which folder it was.
+    """Where the files of a member's folder lie: as in the archive, for what lies above a set may be of it. A folder that
+    cannot be called so, or that looks like another or like a file, lies in a numbered place, in one directory.
 
     Args:
         folders: Those there are, by what members say; the new one is added.
@@ -113,10 +114,18 @@ def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
     parts = [part for part in PurePosixPath(member.filename).parent.parts if part not in ("/", "//", "..")]
     folder = "/".join(parts)
     if folder not in folders:
-        name = _UNSAFE.sub("_", "_".join(parts))[:_MOST_FOLDER_NAME]
         top = folders[""]
-        folders[folder] = top.parent.parent / _numbered(len(folders)) / top.name / name
-        folders[folder].mkdir(parents=True)
+        safe = [_UNSAFE.sub("_", part) for part in parts]
+        place = top.joinpath(*safe)
+        taken = {str(one).casefold() for one in folders.values()}
+        is_plain = len(safe) <= _MOST_DEEP and all(
+            len(part) <= _MOST_FOLDER_NAME and not _READ.fullmatch(part) for part in safe
+        )
+        if not is_plain or str(place).casefold() in taken:
+            numbered = top.parent.parent / _numbered(len(folders))
+            place = numbered / top.name / "_".join(safe)[:_MOST_FOLDER_NAME]
+        place.mkdir(parents=True, exist_ok=True)
+        folders[folder] = place
     return folders[folder]
 
 
