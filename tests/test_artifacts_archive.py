@@ -138,7 +138,7 @@ def test_names_of_members_lead_nowhere(tmp_path: Path) -> None:
     assert [str(path.relative_to(root)) for path in found.files.values()] == [
         f"000/{NAME}.tea/{NAME}.graph.json",
         f"000/{NAME}.tea/{NAME}.profile.json",
-        f"001/{NAME}.tea/deep_er/{NAME}.build.log",
+        f"000/{NAME}.tea/deep/er/{NAME}.build.log",
     ]
     names = sorted(path.name for path in root.rglob("*") if path.is_file())
     assert names == sorted(
@@ -161,8 +161,8 @@ def test_engines_in_folders_of_their_own_are_never_mixed(tmp_path: Path) -> None
         },
     )
     for path in (whole, whole.parent):
-        first, second = find(path)
-        assert (first.name, second.name) == ("fp16/engine", "a_fp32/engine")
+        second, first = find(path)
+        assert (first.name, second.name) == ("fp16/engine", "fp32/engine")
         assert [kind.value for kind in first.files] == ["graph", "profile", "build_log"]
         assert [kind.value for kind in second.files] == ["graph"]
         assert load_set(second).layers[0].name == "uno"
@@ -180,6 +180,79 @@ def test_engines_in_folders_of_their_own_are_never_mixed(tmp_path: Path) -> None
     assert [one.message for one in found.diagnostics] == [
         "is a second graph for 'net'; net.graph.json is used"
     ]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["fp16.graph.json", "fp16.profile.json", "fp32.graph.json", "fp32.profile.json"],
+        ["fp16.graph.json", "fp32.profile.json", "fp32.engine"],
+        ["m.graph.json", "m.engine", "m.engine.build.log", "n.graph.json", "n.engine", "n.engine.build.log"],
+        ["results/m.graph.json", "results/m.plan", "results/n.graph.json", "results/n.trt"],
+        ["m.graph.json", "n.profile.json", "n.engine.build.log", "o.timing.json"],
+        ["graph_a.json", "profile_a.json", "graph_b.json", "b.engine"],
+    ],
+    ids="+".join,
+)
+def test_a_flat_archive_gives_the_engines_that_its_files_give(tmp_path: Path, names: list[str]) -> None:
+    def content(name: str) -> Any:
+        if name.endswith((".engine", ".plan", ".trt")):
+            return PLAN
+        by_word = {
+            "graph": GRAPH,
+            "profile": PROFILE,
+            "timing": [{"startInMs": 0.0, "endInMs": 1.0, "latencyMs": 1.0}],
+            "log": BUILD_LOG,
+        }
+        return next(content for word, content in by_word.items() if word in name)
+
+    def engines(path: Path) -> list[tuple[str, dict[str, str]]]:
+        return [(one.name, {kind.value: file.name for kind, file in one.files.items()}) for one in find(path)]
+
+    files = {name: content(name) for name in names}
+    write_files(tmp_path / "flat", files)
+    tea = packed(tmp_path / "in" / "some.tea", **files)
+    expected = engines(tmp_path / "flat")
+    assert len(expected) > 1
+    assert sorted(name for _, of_one in expected for name in of_one.values()) == sorted(
+        Path(name).name for name in names
+    )
+    assert engines(tea) == expected
+    assert engines(tea.parent) == expected
+
+
+def test_further_runs_of_a_capture_keep_their_manifest(tmp_path: Path) -> None:
+    manifest = '{"schema": "trex-tui/capture/1"}'
+    for above in ("", "a/"):
+        files = {f"{above}m.capture.json": manifest, f"{above}m.graph.json": GRAPH}
+        files |= {f"{above}m.repeat-{number}/m.graph.json": GRAPH for number in (2, 3)}
+        tea = packed(tmp_path / above / "rep.tea", **files)
+        sets = find(tea)
+        assert len(sets) == 3
+        assert len({one.files[ArtifactKind.MANIFEST] for one in sets}) == 1
+        assert [one.name for one in sets][1:] == ["m.repeat-2/m", "m.repeat-3/m"]
+
+
+def test_folders_that_look_alike_stay_apart(tmp_path: Path) -> None:
+    folders = ["a/b", "a_b", "A/B", "a:b", "x.json", "y" * 300, "/".join("z" * 200), "../..", "a/./b"]
+    members = {f"{folder}/{place}.graph.json": GRAPH for place, folder in enumerate(folders)}
+    tea = packed(tmp_path / "odd.tea", **members, **{"x.json": "[]"})
+    sets = find(tea)
+    assert sorted(one.name for one in sets) == [str(place) for place in range(len(folders))]
+    names = {one.name: one.directory for one in sets}
+    assert names["0"] == names["8"], "a/./b is a/b"
+    assert len(set(names.values())) == len(folders) - 1
+    root = archive.unpack(tea).directory.parent.parent
+    assert all(root in directory.parents for directory in names.values())
+    same = packed(tmp_path / "same.tea", **{"a/b/m.graph.json": GRAPH, "a_b/m.graph.json": GRAPH})
+    assert [one.name for one in find(same)] == ["b/m", "a_b/m"]
+
+
+def test_an_archive_of_logs_alone_opens_each_engine_they_tell_of(tmp_path: Path) -> None:
+    tea = packed(
+        tmp_path / "logs.tea", **{"m.build.log": BUILD_LOG, "n.build.log": BUILD_LOG, "n.engine": PLAN}
+    )
+    assert [one.name for one in find(tea)] == ["m", "n"]
 
 
 def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
@@ -201,28 +274,49 @@ def test_only_what_was_named_is_unpacked(tmp_path: Path) -> None:
     assert unpacked_for(archives["logs"]) == {"logs.tea"}
 
 
+AT_THE_END = "removed = archive.forget\ndef forget():\n    ready()\n    removed()\narchive.forget = forget\n"
+IN_THE_WORK = "engines.load = ready\n"
+WHEN_IT_FAILS = f"{AT_THE_END}def load(*_):\n    raise ValueError\nengines.load = load\n"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("name", "when"),
+    [
+        ("SIGTERM", IN_THE_WORK),
+        ("SIGHUP", IN_THE_WORK),
+        ("SIGQUIT", IN_THE_WORK),
+        ("SIGTERM", AT_THE_END),
+        ("SIGTERM", WHEN_IT_FAILS),
+    ],
+    ids=["SIGTERM", "SIGHUP", "SIGQUIT", "at the end", "at the end of a failure"],
+)
+def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, name: str, when: str) -> None:
+    number = getattr(signal, name)
     tea = packed(tmp_path / "in" / "whole.tea", graph_json=GRAPH)
     place = tmp_path / "tmp"
     place.mkdir()
     code = (
-        "import sys, time; from trex_tui import cli, loading\n"
+        "import os, sys, time; from trex_tui import cli, loading\n"
+        "from trex_tui.artifacts import archive\n"
         "from trex_tui.commands import engines\n"
-        "def load(*_):\n    print('ready', file=sys.stderr, flush=True)\n    time.sleep(60)\n"
-        "engines.load = load\n"
+        "def ready(*_):\n"
+        f"    print(len(os.listdir({str(place)!r})), file=sys.stderr, flush=True)\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        f"{when}"
         f"sys.exit(cli.main(['summary', {str(tea)!r}]))"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(place)}, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == b"ready\n"
-        assert len(list(place.iterdir())) == 1
-        process.send_signal(number)
-        assert process.wait(60) == -number
-        assert process.stderr.read() == b""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(place)},
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -number
+    assert set(done.stderr.splitlines()) == {b"1"}
     assert list(place.iterdir()) == []
 
 

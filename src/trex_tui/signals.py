@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""SIGINT is Python's KeyboardInterrupt. Windows has no SIGHUP."""
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, name))
+"""SIGINT is Python's KeyboardInterrupt. Windows has neither SIGHUP nor SIGQUIT."""
 
 
 class Ended(SystemExit):
@@ -30,24 +30,34 @@ class Ended(SystemExit):
 
 
 def until_signalled(work: Callable[[], int]) -> int:
-    """Do it, and return what it returns; a signal that comes meanwhile ends the process when all is cleared away."""
+    """Do it, and return what it returns; a signal that comes meanwhile ends the process when all is cleared away.
+
+    What was unpacked goes before signals end the process at once again, however the work ends.
+    """
     if threading.current_thread() is not threading.main_thread():
         return work()  # signals are the main thread's
     caught = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    late: list[int] = []
     try:
-        for number in caught:
-            signal.signal(number, _end)
-        return work()
+        try:
+            for number in caught:
+                signal.signal(number, _end)
+            return work()
+        finally:
+            for number in caught:
+                signal.signal(number, lambda number, _: late.append(number))  # nothing left to interrupt
+            remove_unpacked()
     except Ended as ended:
+        late.insert(0, ended.number)
         for number in caught:
             signal.signal(number, signal.SIG_IGN)  # one is enough
-        remove_unpacked()
-        signal.signal(ended.number, signal.SIG_DFL)
-        os.kill(os.getpid(), ended.number)
-        raise  # where the signal is blocked
+        remove_unpacked()  # the signal may have come before the work's own end removed it
+        raise
     finally:
         for number in caught:
             signal.signal(number, signal.SIG_DFL)
+        if late:
+            os.kill(os.getpid(), late[0])
 
 
 def remove_unpacked() -> None:

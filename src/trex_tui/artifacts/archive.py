@@ -14,9 +14,12 @@ import shutil
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+
+from trex_tui.artifacts.naming import stem_of
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Beyond that it is no archive of one engine but a trap, or a mistake."""
@@ -26,7 +29,7 @@ _UNSAFE = re.compile(r"[\\:\0]")
 """On Windows these are more than letters: `c:x` lies in another place than the directory it is put into."""
 _ENDING = re.compile(r"(?:\.(?:engine|plan|trt))?\.tea$", re.IGNORECASE)
 
-_MOST_FOLDER_NAME = 60
+_MOST_FOLDER_NAME, _MOST_DEEP = 60, 8
 
 _unpacked: dict[Path, Path] = {}
 """Directory in which an archive was unpacked -> the archive."""
@@ -37,7 +40,7 @@ class Unpacked:
     """What an archive held.
 
     Attributes:
-        directory: Where the files lie that are in no folder; folders lie elsewhere, each in a directory of its name.
+        directory: Where the files lie that are in no folder; folders lie below it, those of odd names elsewhere.
         files: Those that may be artifacts, by folder.
         problem: Why there are none, as the end of a sentence whose subject is the archive; empty if all went well.
     """
@@ -75,7 +78,12 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
             root = _remembered(Path(tempfile.mkdtemp(prefix="trex-tui-tea-")), path)
             folders = {"": root / _numbered(0) / path.name}
             folders[""].mkdir(parents=True)
-            files = [_extract(archive, one, _directory(one, folders), path) for one in members if _match(one)]
+            own = _speaking_plans(members)
+            files = [
+                _extract(archive, one, _directory(one, folders), None if one.filename in own else path)
+                for one in members
+                if _match(one)
+            ]
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return Unpacked(path.parent, (), "is a damaged archive, or none")
     except (
@@ -84,7 +92,7 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
         ValueError,
     ) as error:  # RuntimeError: a password, a method of packing nobody has
         return Unpacked(path.parent, (), f"cannot be unpacked: {error}")
-    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.as_posix(), one.name))))
+    return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.parts, one.name))))
 
 
 def _bytes_of(member: zipfile.ZipInfo) -> int:
@@ -97,7 +105,8 @@ def _match(member: zipfile.ZipInfo) -> re.Match[str] | None:
 
 
 def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
-    """Where the files of a member's folder lie: in a numbered place, under a name that tells people which folder it was.
+    """Where the files of a member's folder lie: as in the archive, for what lies above a set may be of it. A folder that
+    cannot be called so, or that looks like another or like a file, lies in a numbered place, in one directory.
 
     Args:
         folders: Those there are, by what members say; the new one is added.
@@ -105,10 +114,18 @@ def _directory(member: zipfile.ZipInfo, folders: dict[str, Path]) -> Path:
     parts = [part for part in PurePosixPath(member.filename).parent.parts if part not in ("/", "//", "..")]
     folder = "/".join(parts)
     if folder not in folders:
-        name = _UNSAFE.sub("_", "_".join(parts))[:_MOST_FOLDER_NAME]
         top = folders[""]
-        folders[folder] = top.parent.parent / _numbered(len(folders)) / top.name / name
-        folders[folder].mkdir(parents=True)
+        safe = [_UNSAFE.sub("_", part) for part in parts]
+        place = top.joinpath(*safe)
+        taken = {str(one).casefold() for one in folders.values()}
+        is_plain = len(safe) <= _MOST_DEEP and all(
+            len(part) <= _MOST_FOLDER_NAME and not _READ.fullmatch(part) for part in safe
+        )
+        if not is_plain or str(place).casefold() in taken:
+            numbered = top.parent.parent / _numbered(len(folders))
+            place = numbered / top.name / "_".join(safe)[:_MOST_FOLDER_NAME]
+        place.mkdir(parents=True, exist_ok=True)
+        folders[folder] = place
     return folders[folder]
 
 
@@ -116,12 +133,37 @@ def _numbered(place: int) -> str:
     return f"{place:03}"
 
 
-def _extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, path: Path) -> Path:
-    """Write one member under the last part of its name alone: what it says about directories is not followed here."""
+def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
+    """The plans whose names tell of which engine they are: of several in one folder, or called as files beside them are.
+
+    Any other is of the archive's engine: trex calls each `engine.trt`.
+    """
+    names = [PurePosixPath(one.filename) for one in members if _match(one)]
+    plans = {name for name in names if (found := _READ.fullmatch(name.name)) and found["plan"]}
+    in_folder = Counter(name.parent for name in plans)
+    called = {(name.parent, stem_of(Path(name.name))) for name in names if name not in plans}
+    speaking = {
+        name
+        for name in plans
+        if in_folder[name.parent] > 1 or (name.parent, stem_of(Path(name.name))) in called
+    }
+    return {one.filename for one in members if PurePosixPath(one.filename) in speaking}
+
+
+def _extract(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, directory: Path, named_as: Path | None
+) -> Path:
+    """Write one member under the last part of its name alone: what it says about directories is not followed here.
+
+    Args:
+        named_as: The archive that a plan is called after; None if it has a name of its own.
+    """
     name = _UNSAFE.sub("_", PurePosixPath(member.filename).name)
     match = _match(member)
     is_plan = match is not None and bool(match["plan"])
-    target = directory / (f"{_ENDING.sub('', path.name)}.engine" if is_plan else name)
+    if is_plan and named_as is not None:
+        name = f"{_ENDING.sub('', named_as.name)}.engine"
+    target = directory / name
     with archive.open(member) as source, target.open("wb") as file:
         if is_plan:
             file.write(source.read(_HEAD))

@@ -196,19 +196,26 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
 
 
 def _sets_of_archive(path: Path) -> list[ArtifactSet]:
-    """The set of the files beside an archive that take theirs from it, or what it holds alone; of several engines, theirs."""
+    """The sets of the files beside an archive that take theirs from it, or else those that it holds alone."""
     inside = contents(path)
     if inside.problem:
         raise ArtifactError(path, inside.problem)
     if inside.apart:
         return [one for folder, files in inside.apart for one in _sets_of_folder(folder, files).sets]
-    for found in _sets_of_folder(path.parent, _beside(path)).sets:
-        if not set(inside.paths).isdisjoint(found.files.values()):
-            return [found]
-    kinds = {one.kind: one.path for one in inside.found}
+    own = set(inside.paths)
+    sets = [
+        one
+        for one in _sets_of_folder(path.parent, _beside(path)).sets
+        if not own.isdisjoint(one.files.values())
+    ]
+    if sets:
+        return sets
     for kind in (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING, *_LOG_KINDS):
-        if kind in kinds:
-            return [_set_with(kinds[kind], {kind: kinds[kind]}, inside.paths)]
+        for found in inside.found:
+            if found.kind is kind and not any(found.path in one.files.values() for one in sets):
+                sets.append(_set_with(found.path, {kind: found.path}, inside.paths))
+    if sets:
+        return sets
     message = "holds no log and no layer information, and no JSON of its engine lies beside it"
     raise ArtifactError(path, message)
 
