@@ -105,13 +105,30 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """Units that the objects around state: of all, or of a column."""
+    """Units that the keys and objects around state, the nearest of them: of all, or of a column.
+
+    Attributes:
+        by_key: The nearest is stated by a key, `times_us`, not beside it.
+        against: What is stated as well, of the same numbers, and is another.
+    """
 
     common: str | None = None
     of: Mapping[str, str] = field(default_factory=dict)
+    by_key: bool = False
+    against: str | None = None
+
+    def under(self, key: str, value: object) -> _Units:
+        """With what the key of a value states, which is nearer than all that is around."""
+        unit = _unit_in(key, isinstance(value, dict))
+        if unit is None:
+            return self
+        known = self.of.get(_column(key)[0] or "") or self.common
+        return _Units(unit, {}, True, known if known not in (None, unit) else None)
 
     def within(self, node: Mapping[str, Any]) -> _Units:
         """With what an object states of its own."""
+        if not any(_plain(key) in _UNIT_KEYS for key in node):
+            return self
         common, of = self.common, dict(self.of)
         for key, value in node.items():
             if _plain(key) not in _UNIT_KEYS:
@@ -121,7 +138,10 @@ class _Units:
             elif isinstance(value, dict):
                 stated = ((_column(name)[0], unit) for name, unit in value.items() if isinstance(unit, str))
                 of.update({column: _unit_of(unit) for column, unit in stated if column})
-        return _Units(common, of)
+        differs = self.by_key and common != self.common
+        return _Units(
+            common, of, common == self.common and self.by_key, self.common if differs else self.against
+        )
 
 
 @dataclass(slots=True)
@@ -133,6 +153,8 @@ class _Table:
     rows: int
     left_out: int = 0
     where: str = ""
+    against: dict[str, str] = field(default_factory=dict)
+    """Column -> another unit that is stated of it."""
 
 
 def read_variant(root: object) -> Variant | None:
@@ -158,6 +180,7 @@ def read_variant(root: object) -> Variant | None:
             known.where = known.where if not known.columns else ""
             known.columns.update(table.columns)
             known.units.update(table.units)
+            known.against.update(table.against)
         parts.append((table, known if is_new else None))
     tables = [*whole, *single.values()]
     if not tables:
@@ -187,7 +210,7 @@ def _tables(node: object, path: tuple[str, ...], units: _Units) -> Iterator[_Tab
             yield from _tables(values, path, inner)
             return
         for key, value in node.items():
-            yield from _tables(value, (*path, key), inner)
+            yield from _tables(value, (*path, key), inner.under(key, value))
     elif isinstance(node, list) and node:
         rows = [row for row in node if isinstance(row, dict)]
         if rows:
@@ -203,6 +226,7 @@ def _table_of_rows(
 ) -> Iterator[_Table]:
     columns: dict[str, list[float]] = {}
     stated: dict[str, str | None] = {}
+    against: dict[str, str] = {}
     for place, row in enumerate(rows):
         seen: set[str] = set()
         for keys, number, inner in _cells(row, path, units, len(path) + 3):
@@ -212,11 +236,13 @@ def _table_of_rows(
             seen.add(column)
             if column not in columns:
                 columns[column], stated[column] = [math.nan] * len(rows), unit
+            if inner.against is not None:
+                against.setdefault(column, inner.against)
             known = stated[column]
             # Rows that state other units than the first are brought to its unit.
             columns[column][place] = number if unit == known else _ms(number, unit) * _per_ms(known)
     if columns:
-        yield _Table(columns, stated, len(rows), left_out, _where(path))
+        yield _Table(columns, stated, len(rows), left_out, _where(path), against)
 
 
 def _cells(
@@ -227,9 +253,9 @@ def _cells(
     for key, value in row.items():
         number = finite_number(value)
         if number is not None:
-            yield (*path, key), number, inner
+            yield (*path, key), number, inner.under(key, value)
         elif isinstance(value, dict) and len(path) < depth:
-            yield from _cells(value, (*path, key), inner, depth)
+            yield from _cells(value, (*path, key), inner.under(key, value), depth)
 
 
 def _table_of_numbers(node: Sequence[object], path: tuple[str, ...], units: _Units) -> Iterator[_Table]:
@@ -239,15 +265,16 @@ def _table_of_numbers(node: Sequence[object], path: tuple[str, ...], units: _Uni
     column, unit = _meaning(path, units)
     if column is not None:
         values = [math.nan if number is None else number for number in numbers]
-        yield _Table({column: values}, {column: unit}, len(values), 0, _where(path))
+        against = {} if units.against is None else {column: units.against}
+        yield _Table({column: values}, {column: unit}, len(values), 0, _where(path), against)
 
 
 def _meaning(path: tuple[str, ...], units: _Units) -> tuple[str | None, str | None]:
-    """The column that some keys name, and its unit, which may be stated around them."""
+    """The column that some keys name, and its unit: the nearest that is stated in them or around them."""
     column, unit = _named(path)
     if column is None:
         return None, None
-    return column, unit or units.of.get(column) or units.common
+    return column, units.of.get(column) or units.common or unit
 
 
 @lru_cache(maxsize=4096)
@@ -304,6 +331,23 @@ def _split(key: str, names: Any) -> tuple[str | None, str | None]:  # noqa: ANN4
 
 
 @lru_cache(maxsize=1024)
+def _unit_in(key: str, is_of_objects: bool) -> str | None:
+    """The unit that a key states of what is below it.
+
+    After a name that means nothing here only a word that stands apart counts, and neither `s` nor capitals: `yolo_s`
+    and `cloud-US` are names. So is an `s` of its own over further keys.
+    """
+    if _plain(key) in _OLD_COLUMNS:
+        return "ms"
+    name, unit = _split(key, _COLUMNS.keys() | _HOLDERS | _LATENCIES | {""})
+    if name is not None:
+        return None if not name and unit == "s" and is_of_objects else unit
+    apart = _APART.fullmatch(key) if len(key) <= _MOST_KEY else None
+    word = apart[2] if apart else None
+    return _UNITS.get(_plain(word)) if word and len(word) > 1 and not word.isupper() else None
+
+
+@lru_cache(maxsize=1024)
 def _plain(key: str) -> str:
     return re.sub(r"[^a-z0-9]", "", key.replace("µ", "u").replace("μ", "u").lower())
 
@@ -338,6 +382,8 @@ def _words(table: _Table) -> str:
     if silent:
         which = "" if len(silent) == len(names) else f" for {', '.join(silent)}"
         words += f"; no unit is stated{which}: taken as milliseconds"
+    for column, unit in table.against.items():
+        words += f"; another unit is stated for {column.removesuffix('Ms')} as well: {unit}"
     return words
 
 
