@@ -233,6 +233,34 @@ def test_a_name_is_no_unit(root: Any) -> None:
     assert (found.columns["latencyMs"].tolist(), "no unit is stated" in found.words) == ([1.0], True)
 
 
+@pytest.mark.parametrize(
+    "root",
+    [
+        {"latency_in_ms": [1, 2]},
+        {"latency in us": [1000, 2000]},
+        {"latencyInMs": [1, 2]},
+        {"ms_per_iteration": [1, 2]},
+        {"us_per_query": [1000, 2000]},
+        {"latencies": ["1.0 ms", "2.0 ms"]},
+        {"latencies": ["1.0 ms", "2e3us"]},
+        [{"latency": "1 ms"}, {"latency": "2000 µs"}],
+    ],
+)
+def test_clear_units_are_read(tmp_path: Path, root: Any) -> None:
+    found = read_variant(root)
+    assert found is not None
+    assert found.columns["latencyMs"].tolist() == pytest.approx([1.0, 2.0])
+    assert "no unit" not in found.words
+    assert sniff(write_json(tmp_path / "x.json", root)).kind is ArtifactKind.TIMING
+
+
+def test_the_keys_seen_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"holds no timing rows; its keys: net, frames_per_run$"):
+        read_timing(write_json(tmp_path / "x.json", {"net": {"frames_per_run": [1, 2]}}))
+    with pytest.raises(ArtifactError, match=r"holds no timing rows$"):
+        read_timing(write_json(tmp_path / "x.json", ["1.5 eggs"]))
+
+
 def test_units_that_contradict_are_told() -> None:
     told = "another unit is stated for latency as well: "
     for root, used, other in (
