@@ -35,8 +35,8 @@ def convert(*arguments: object) -> int:
     return main(["convert", *map(str, arguments)])
 
 
-def converted(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict[str, Any]:
-    assert convert(*arguments, "--json") == 0
+def converted(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> dict[str, Any]:
+    assert convert(*arguments, "--json") == code
     (one,) = json.loads(capsys.readouterr().out)["engines"]
     return one
 
@@ -201,7 +201,7 @@ class TestGraph:
         write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
         write_profile(tmp_path / "net.profile.json", [("a", 1.0)])
         (tmp_path / "net.timing.json").write_text('[{"latencyMs": 1')
-        one = converted(capsys, tmp_path, "-o", tmp_path / "out")
+        one = converted(capsys, tmp_path, "-o", tmp_path / "out", code=2)
         assert {file["kind"] for file in one["files"]} == {"graph", "profile"}
         assert any("left out" in remark and "truncated" in remark for remark in one["remarks"])
         assert any(what.startswith("timing") for what in one["missing"])
@@ -291,11 +291,33 @@ class TestCommand:
         log = f"&&&& RUNNING TensorRT.trtexec # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"
         bomb = log.encode() + (b"-" * 1023 + b"\n") * (8 << 10)
         (net / "in/net.build.log.gz").write_bytes(gzip.compress(bomb))
-        done = converted(capsys, net / "in", "-o", net / "out")
+        done = converted(capsys, net / "in", "-o", net / "out", code=2)
         assert any("unpacks to more than 250 times its size" in one for one in done["remarks"]), done[
             "remarks"
         ]
         assert sorted(one.name for one in (net / "out").iterdir()) == ["net.graph.json"]
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("net.profile.json", b"{"),
+            ("net.profile.json.gz", gzip.compress(b'[{"count": 1}]', mtime=0)),
+            ("net.times.json", b'[{"latencyMs": 1}'),
+        ],
+        ids=["cut", "packed", "cut times"],
+    )
+    def test_what_cannot_be_read_is_not_passed_over(self, net, capsys, name: str, content: bytes):
+        (net / "in" / name).write_bytes(content)
+        assert convert(net / "in", "-o", net / "out") == 2
+        told = "".join(capsys.readouterr())
+        assert name in told
+        assert "missing: " in told
+        assert [one.name for one in (net / "out").iterdir()] == ["net.graph.json"]
+
+    def test_what_is_no_artifact_may_lie_beside(self, net):
+        (net / "in/config.json").write_text('{"classes": 80}')
+        assert convert(net / "in", "-o", net / "out") == 0
+        assert convert(net / "in", net / "in/config.json", "-o", net / "other") == 2
 
     def test_never_overwrites_unasked(self, net, capsys):
         out = net / "out"

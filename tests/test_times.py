@@ -124,6 +124,34 @@ def test_a_directory_per_engine(timed, tmp_path, capsys):
     assert [run["engine"] for run in json.loads(capsys.readouterr().out)["engines"]] == ["one", "two"]
 
 
+def test_no_file_of_another_engine_stays_unsaid(timed, tmp_path, capsys):
+    rows = json.loads(timed.read_text())[:60]
+    for name in ("one", "two"):
+        write_json(tmp_path / "in" / f"{name}.timing.json", rows)
+    short = write_json(tmp_path / "short.json", [{"time_ms": 2.0}])
+    out = tmp_path / "out"
+
+    def told(*paths: Path, force: bool = False) -> str:
+        arguments = [*map(str, paths), "--outdir", str(out), *(["--force"] if force else [])]
+        assert main(["times", *arguments]) == 0
+        return capsys.readouterr().err
+
+    told(timed)
+    message = told(tmp_path / "in")
+    assert sorted(path.name for path in out.iterdir()) == ["one", "two"]
+    assert message.count("of an earlier run") == len(["summary.json", *TABLES, *SVGS])
+    message = told(timed)
+    assert f"warning: {out / 'one'} is of an earlier run; left as it was" in message
+    (out / "summary.json").write_text('{"schema": "trex-tui/times/1"}')
+    message = told(short, force=True)
+    assert f"removed {out / 'enqueue_compute.svg'}, of an earlier run" in message
+    assert not (out / "enqueue_compute.svg").exists()
+    (out / "enqueue_compute.svg").write_text("mine")
+    (out / "summary.json").write_text("{}")
+    assert f"warning: {out / 'enqueue_compute.svg'} is not of this run; left" in told(short, force=True)
+    assert (out / "enqueue_compute.svg").read_text() == "mine"
+
+
 def test_a_file_of_another_tool(tmp_path, capsys):
     root = {"perIteration": [{"iter": place, "latency_us": 500 + place} for place in range(5)]}
     path = write_json(tmp_path / "bench.json", root)

@@ -198,6 +198,83 @@ def test_what_else_a_file_holds_is_said(tmp_path: Path) -> None:
     assert (len(both.columns), both.others) == (2, "")
 
 
+@pytest.mark.parametrize(
+    ("root", "column", "unit"),
+    [
+        ({"times_us": {"latency": [1000, 2000], "enqueue": [100, 200]}}, "latencyMs", "µs"),
+        ({"times_us": [{"latency": 1000, "enqueue": 9}, {"latency": 2000}]}, "latencyMs", "µs"),
+        ({"timings_us": {"gpu_compute": [1000, 2000]}}, "computeMs", "µs"),
+        ({"results_us": {"latency": [1000, 2000]}}, "latencyMs", "µs"),
+        ({"values_us": {"latencies": [1000, 2000]}}, "latencyMs", "µs"),
+        ({"us": {"latency": [1000, 2000]}}, "latencyMs", "µs"),
+        ({"benchmark (us)": {"resnet": {"latency": [1000, 2000]}}}, "latencyMs", "µs"),
+        ({"unit": "s", "times_us": {"latency": [1000, 2000]}}, "latencyMs", "µs"),
+        ({"times_us": {"unit": "ns", "latency": [1e6, 2e6]}}, "latencyMs", "ns"),
+        ({"times_us": {"latency_ms": [1, 2]}}, "latencyMs", "ms"),
+        ({"times_us": [{"latency": {"value": n, "unit": "ms"}} for n in (1, 2)]}, "latencyMs", "ms"),
+        ({"unit": "us", "latency": {"ms": [1, 2]}}, "latencyMs", "ms"),
+        ({"unit": "ms", "yolo_s": {"latency": [1, 2]}}, "latencyMs", "ms"),
+    ],
+)
+def test_the_nearest_stated_unit_counts(root: Any, column: str, unit: str) -> None:
+    found = read_variant(root)
+    assert found is not None
+    assert found.columns[column].tolist() == pytest.approx([1.0, 2.0])
+    assert f"{column.removesuffix('Ms')} in {unit}" in found.words
+    assert "no unit" not in found.words
+
+
+@pytest.mark.parametrize(
+    "root", [{"yolo_s": {"times": [1]}}, {"s": {"times": [1]}}, {"cloud-US": {"times": [1]}}]
+)
+def test_a_name_is_no_unit(root: Any) -> None:
+    found = read_variant(root)
+    assert found is not None
+    assert (found.columns["latencyMs"].tolist(), "no unit is stated" in found.words) == ([1.0], True)
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        {"latency_in_ms": [1, 2]},
+        {"latency in us": [1000, 2000]},
+        {"latencyInMs": [1, 2]},
+        {"ms_per_iteration": [1, 2]},
+        {"us_per_query": [1000, 2000]},
+        {"latencies": ["1.0 ms", "2.0 ms"]},
+        {"latencies": ["1.0 ms", "2e3us"]},
+        [{"latency": "1 ms"}, {"latency": "2000 µs"}],
+    ],
+)
+def test_clear_units_are_read(tmp_path: Path, root: Any) -> None:
+    found = read_variant(root)
+    assert found is not None
+    assert found.columns["latencyMs"].tolist() == pytest.approx([1.0, 2.0])
+    assert "no unit" not in found.words
+    assert sniff(write_json(tmp_path / "x.json", root)).kind is ArtifactKind.TIMING
+
+
+def test_the_keys_seen_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactError, match=r"holds no timing rows; its keys: net, frames_per_run$"):
+        read_timing(write_json(tmp_path / "x.json", {"net": {"frames_per_run": [1, 2]}}))
+    with pytest.raises(ArtifactError, match=r"holds no timing rows$"):
+        read_timing(write_json(tmp_path / "x.json", ["1.5 eggs"]))
+
+
+def test_units_that_contradict_are_told() -> None:
+    told = "another unit is stated for latency as well: "
+    for root, used, other in (
+        ({"units": {"latencyMs": "us"}, "latencyMs": [1]}, "ms", "µs"),
+        ({"unit": "s", "rows": [{"latency_ms": 1}]}, "ms", "s"),
+        ({"times_us": {"unit": "ms", "latency": [1]}}, "ms", "µs"),
+        ({"units": {"latency": "ms"}, "latencyMs": [1]}, "ms", None),
+    ):
+        found = read_variant(root)
+        assert found is not None
+        assert f"latency in {used}" in found.words
+        assert (told in found.words, found.words.endswith(told + str(other))) == (other is not None,) * 2
+
+
 @pytest.mark.parametrize("form", [lambda rows: rows, lambda rows: {"runs": rows}], ids=["trtexec", "other"])
 def test_no_duration_is_below_zero(tmp_path: Path, form: Any) -> None:
     rows = [timing_row(1.0, 0.5), {**timing_row(2.0, 0.5), "latencyMs": -3, "h2dMs": -1.0}, {"computeMs": 1}]

@@ -37,10 +37,11 @@ _ROOT_KEY = re.compile(
 )
 _OWN = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
 # Timing files of other tools: a telling key before numbers or rows, or a column before a holder of numbers.
-_UNIT_END = r"(?:[ _]?\(?(?:[mun\u00b5\u03bc]?s|m?sec|(?:milli|micro|nano)?seconds)\)?)?"
+_UNIT_END = r"(?:(?:[ _]?in)?[ _]?\(?(?:[mun\u00b5\u03bc]?s|m?sec|(?:milli|micro|nano)?seconds)\)?)?"
 _TIMES = re.compile(
-    rf'"(?:times|timings|per_?iteration|latenc(?:y|ies)(?:_times?)?){_UNIT_END}"\s*:\s*'
-    r'(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw|0)"\s*:\s*[\[\d{])',
+    rf'"(?:times|timings|per_?iteration|latenc(?:y|ies)(?:_times?)?|[mun]?s_per_(?:iteration|query|run)){_UNIT_END}"\s*:\s*'
+    r'(?:\[\s*(?:[-\d{]|"[\d.]+ *[mun\u00b5\u03bc]?s")'
+    r'|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw|0)"\s*:\s*[\[\d{])',
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")

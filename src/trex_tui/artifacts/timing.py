@@ -41,6 +41,7 @@ TIMING_KEYS = (
     "latencyMs",
     "endToEndMs",
 )
+_MOST_KEYS, _MOST_KEY = 8, 40
 DURATIONS = frozenset(("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs", ENQUEUE))
 """The columns that are spans of time, and none below zero."""
 
@@ -123,7 +124,7 @@ def _read_variant(root: object, path: Path) -> Timing:
     except UnknownUnitError as error:
         raise ArtifactError(path, f"states times in {str(error)!r}, which is no unit of time") from error
     if found is None:
-        raise ArtifactError(path, "holds no timing rows")
+        raise ArtifactError(path, f"holds no timing rows{_keys_seen(root)}")
     said = [Diagnostic(Severity.INFO, path, "", found.words)]
     if found.others:
         message = f"holds more rows than those of one run; not read: {found.others}"
@@ -131,6 +132,24 @@ def _read_variant(root: object, path: Path) -> Timing:
     negative = _without_negative(found.columns)
     notes = _notes(path, found.columns, found.rows, found.left_out, negative)
     return Timing(found.columns, found.rows, (*said, *notes), found.words)
+
+
+def _keys_seen(root: object) -> str:
+    """The first keys of a file, from the outermost inwards, as the end of a sentence; empty if it has none."""
+    seen: dict[str, None] = {}
+    level = [root]
+    for _ in range(_MOST_KEYS):
+        for node in level:
+            seen.update(dict.fromkeys(node if isinstance(node, dict) else ()))
+        inner = (
+            node.values() if isinstance(node, dict) else node
+            for node in level
+            if isinstance(node, (dict, list))
+        )
+        level = [value for values in inner for value in list(values)[:_MOST_KEYS]][:_MOST_KEYS]
+    shown = [key if len(key) <= _MOST_KEY else key[:_MOST_KEY] + "…" for key in list(seen)[:_MOST_KEYS]]
+    more = ", …" if len(seen) > _MOST_KEYS else ""
+    return f"; its keys: {', '.join(shown)}{more}" if shown else ""
 
 
 def _column(rows: list[dict[str, Any]], key: str) -> array[float]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number
+from trex_tui.artifacts.time_units import UNITS, per_ms, plain, quantity, to_ms
 
 ENQUEUE = "enqueueMs"
 """Column of enqueue durations, which trtexec itself writes as two stamps."""
@@ -67,17 +67,10 @@ _HOLDERS = _names(
     "value values val sample samples data series raw iterations measurements results runs records queries rows"
 )
 """Names that say nothing of what is in them."""
-_UNIT_WORDS = {
-    "ms": "ms msec msecs millis millisecond milliseconds",
-    "µs": "us usec usecs micros microsecond microseconds",
-    "ns": "ns nsec nsecs nanos nanosecond nanoseconds",
-    "s": "s sec secs second seconds",
-}
-_UNITS = {word: unit for unit, words in _UNIT_WORDS.items() for word in words.split()}
-_PER_MS = {"ms": 1.0, "µs": 1e3, "ns": 1e6}
 _APART = re.compile(
     r"(.+?)(?:[^A-Za-z0-9\u00b5\u03bc]+([A-Za-z\u00b5\u03bc]+)[^A-Za-z0-9]*|(?<=[a-z0-9])(S))"
 )
+_PER_QUERY = re.compile(rf"({'|'.join(UNITS)})per(?:iteration|inference|query|run|request|execution)")
 _UNIT_KEYS = _names("unit units timeunit timeunits latencyunit durationunit")
 
 
@@ -105,23 +98,46 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class _Units:
-    """Units that the objects around state: of all, or of a column."""
+    """Units that the keys and objects around state, the nearest of them: of all, or of a column.
+
+    Attributes:
+        by_key: The nearest is stated by a key, `times_us`, not beside it.
+        against: What is stated as well, of the same numbers, and is another.
+    """
 
     common: str | None = None
     of: Mapping[str, str] = field(default_factory=dict)
+    by_key: bool = False
+    against: str | None = None
+
+    def under(self, key: str, value: object) -> _Units:
+        """With what the key of a value states, which is nearer than all that is around."""
+        inner = self._nearer(_unit_in(key, isinstance(value, dict)), key)
+        return inner._nearer(quantity(value)[1], key)
+
+    def _nearer(self, unit: str | None, key: str) -> _Units:
+        if unit is None:
+            return self
+        known = self.of.get(_column(key)[0] or "") or self.common
+        return _Units(unit, {}, True, known if known not in (None, unit) else None)
 
     def within(self, node: Mapping[str, Any]) -> _Units:
         """With what an object states of its own."""
+        if not any(plain(key) in _UNIT_KEYS for key in node):
+            return self
         common, of = self.common, dict(self.of)
         for key, value in node.items():
-            if _plain(key) not in _UNIT_KEYS:
+            if plain(key) not in _UNIT_KEYS:
                 continue
             if isinstance(value, str):
                 common = _unit_of(value)
             elif isinstance(value, dict):
                 stated = ((_column(name)[0], unit) for name, unit in value.items() if isinstance(unit, str))
                 of.update({column: _unit_of(unit) for column, unit in stated if column})
-        return _Units(common, of)
+        differs = self.by_key and common != self.common
+        return _Units(
+            common, of, common == self.common and self.by_key, self.common if differs else self.against
+        )
 
 
 @dataclass(slots=True)
@@ -133,6 +149,8 @@ class _Table:
     rows: int
     left_out: int = 0
     where: str = ""
+    against: dict[str, str] = field(default_factory=dict)
+    """Column -> another unit that is stated of it."""
 
 
 def read_variant(root: object) -> Variant | None:
@@ -158,6 +176,7 @@ def read_variant(root: object) -> Variant | None:
             known.where = known.where if not known.columns else ""
             known.columns.update(table.columns)
             known.units.update(table.units)
+            known.against.update(table.against)
         parts.append((table, known if is_new else None))
     tables = [*whole, *single.values()]
     if not tables:
@@ -187,7 +206,7 @@ def _tables(node: object, path: tuple[str, ...], units: _Units) -> Iterator[_Tab
             yield from _tables(values, path, inner)
             return
         for key, value in node.items():
-            yield from _tables(value, (*path, key), inner)
+            yield from _tables(value, (*path, key), inner.under(key, value))
     elif isinstance(node, list) and node:
         rows = [row for row in node if isinstance(row, dict)]
         if rows:
@@ -203,6 +222,7 @@ def _table_of_rows(
 ) -> Iterator[_Table]:
     columns: dict[str, list[float]] = {}
     stated: dict[str, str | None] = {}
+    against: dict[str, str] = {}
     for place, row in enumerate(rows):
         seen: set[str] = set()
         for keys, number, inner in _cells(row, path, units, len(path) + 3):
@@ -212,11 +232,13 @@ def _table_of_rows(
             seen.add(column)
             if column not in columns:
                 columns[column], stated[column] = [math.nan] * len(rows), unit
+            if inner.against is not None:
+                against.setdefault(column, inner.against)
             known = stated[column]
             # Rows that state other units than the first are brought to its unit.
-            columns[column][place] = number if unit == known else _ms(number, unit) * _per_ms(known)
+            columns[column][place] = number if unit == known else to_ms(number, unit) * per_ms(known)
     if columns:
-        yield _Table(columns, stated, len(rows), left_out, _where(path))
+        yield _Table(columns, stated, len(rows), left_out, _where(path), against)
 
 
 def _cells(
@@ -225,29 +247,41 @@ def _cells(
     """Every number of a row with the keys that lead to it."""
     inner = units.within(row)
     for key, value in row.items():
-        number = finite_number(value)
+        number, _ = quantity(value)
         if number is not None:
-            yield (*path, key), number, inner
+            yield (*path, key), number, inner.under(key, value)
         elif isinstance(value, dict) and len(path) < depth:
-            yield from _cells(value, (*path, key), inner, depth)
+            yield from _cells(value, (*path, key), inner.under(key, value), depth)
 
 
 def _table_of_numbers(node: Sequence[object], path: tuple[str, ...], units: _Units) -> Iterator[_Table]:
-    numbers = [finite_number(value) for value in node]
-    if all(number is None for number in numbers):
+    found = [quantity(value) for value in node]
+    column, around = _meaning(path, units)
+    if column is None or all(number is None for number, _ in found):
         return
-    column, unit = _meaning(path, units)
-    if column is not None:
-        values = [math.nan if number is None else number for number in numbers]
-        yield _Table({column: values}, {column: unit}, len(values), 0, _where(path))
+    # The unit beside a number is nearer than any; all are brought to the first such.
+    own = next((unit for _, unit in found if unit), None)
+    values = [
+        math.nan if number is None else number if own is None else to_ms(number, unit or around) * per_ms(own)
+        for number, unit in found
+    ]
+    against = around if own is not None and around not in (None, own) else units.against
+    yield _Table(
+        {column: values},
+        {column: own or around},
+        len(values),
+        0,
+        _where(path),
+        {} if against is None else {column: against},
+    )
 
 
 def _meaning(path: tuple[str, ...], units: _Units) -> tuple[str | None, str | None]:
-    """The column that some keys name, and its unit, which may be stated around them."""
+    """The column that some keys name, and its unit: the nearest that is stated in them or around them."""
     column, unit = _named(path)
     if column is None:
         return None, None
-    return column, unit or units.of.get(column) or units.common
+    return column, units.of.get(column) or units.common or unit
 
 
 @lru_cache(maxsize=4096)
@@ -277,10 +311,15 @@ def _is_column_above(path: Sequence[str]) -> bool:
 @lru_cache(maxsize=1024)
 def _column(key: str) -> tuple[str | None, str | None]:
     """Column and unit of a key."""
-    if (old := _OLD_COLUMNS.get(_plain(key))) is not None:
+    if (old := _OLD_COLUMNS.get(plain(key))) is not None:
         return old, "ms"
     name, unit = _split(key, _COLUMNS.keys())
     return (_COLUMNS[name], unit) if name else (None, None)
+
+
+def _without_in(stem: str, names: Any) -> str | None:  # noqa: ANN401 - whatever `in` works with
+    """What stands before a unit as one of some names, with or without the `in` of `latency_in_ms`."""
+    return next((name for name in (stem, stem.removesuffix("in")) if name in names), None)
 
 
 def _split(key: str, names: Any) -> tuple[str | None, str | None]:  # noqa: ANN401 - whatever `in` works with
@@ -291,40 +330,48 @@ def _split(key: str, names: Any) -> tuple[str | None, str | None]:  # noqa: ANN4
     if len(key) > _MOST_KEY:
         return None, None
     apart = _APART.fullmatch(key)
-    if apart and (unit := _UNITS.get(_plain(apart[2] or apart[3]))) and _plain(apart[1]) in names:
-        return _plain(apart[1]), unit
-    plain = _plain(key)
-    if plain in names:
-        return plain, None
-    for word in sorted(_UNITS, key=len, reverse=True):
-        stem = plain.removesuffix(word)
-        if stem != plain and stem in names and (word != "s" or not stem):
-            return stem, _UNITS[word]
+    if apart and (unit := UNITS.get(plain(apart[2] or apart[3]))):
+        named = _without_in(plain(apart[1]), names)
+        if named is not None:
+            return named, unit
+    whole = plain(key)
+    if whole in names:
+        return whole, None
+    for word in sorted(UNITS, key=len, reverse=True):
+        stem = whole.removesuffix(word)
+        if stem != whole and (word != "s" or not stem) and (named := _without_in(stem, names)) is not None:
+            return named, UNITS[word]
+    if (per := _PER_QUERY.fullmatch(whole)) and "periteration" in names:
+        return "periteration", UNITS[per[1]]
     return None, None
 
 
 @lru_cache(maxsize=1024)
-def _plain(key: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", key.replace("µ", "u").replace("μ", "u").lower())
+def _unit_in(key: str, is_of_objects: bool) -> str | None:
+    """The unit that a key states of what is below it.
+
+    After a name that means nothing here only a word that stands apart counts, and neither `s` nor capitals: `yolo_s`
+    and `cloud-US` are names. So is an `s` of its own over further keys.
+    """
+    if plain(key) in _OLD_COLUMNS:
+        return "ms"
+    name, unit = _split(key, _COLUMNS.keys() | _HOLDERS | _LATENCIES | {""})
+    if name is not None:
+        return None if not name and unit == "s" and is_of_objects else unit
+    apart = _APART.fullmatch(key) if len(key) <= _MOST_KEY else None
+    word = apart[2] if apart else None
+    return UNITS.get(plain(word)) if word and len(word) > 1 and not word.isupper() else None
 
 
 def _unit_of(text: str) -> str:
-    unit = _UNITS.get(_plain(text))
+    unit = UNITS.get(plain(text))
     if unit is None:
         raise UnknownUnitError(text)
     return unit
 
 
-def _per_ms(unit: str | None) -> float:
-    return 1e-3 if unit == "s" else _PER_MS[unit or "ms"]
-
-
-def _ms(value: float, unit: str | None) -> float:
-    return value * 1e3 if unit == "s" else value / _PER_MS[unit or "ms"]
-
-
 def _in_ms(values: Sequence[float], unit: str | None) -> array[float]:
-    return array("d", [_ms(value, unit) for value in values])
+    return array("d", [to_ms(value, unit) for value in values])
 
 
 def _where(path: Sequence[str]) -> str:
@@ -338,6 +385,8 @@ def _words(table: _Table) -> str:
     if silent:
         which = "" if len(silent) == len(names) else f" for {', '.join(silent)}"
         words += f"; no unit is stated{which}: taken as milliseconds"
+    for column, unit in table.against.items():
+        words += f"; another unit is stated for {column.removesuffix('Ms')} as well: {unit}"
     return words
 
 

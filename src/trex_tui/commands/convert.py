@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trex_tui.commands.argument_types import FILES
+
+if TYPE_CHECKING:
+    from trex_tui.errors import Diagnostic
 
 _EXAMPLES = """\
 examples:
@@ -15,7 +20,8 @@ examples:
   trex-tui convert results/bert -o for-trex/ --json    what was changed, for a script
 
 Files that trex reads as they are are copied byte for byte; every change is told. Nothing is invented: what no file tells is
-named as missing. What TensorRT 11 calls otherwise gets the keys of 10 as well; its own stay beside them.
+named as missing. A file that cannot be read costs that file, and makes the exit code 2.
+What TensorRT 11 calls otherwise gets the keys of 10 as well; its own stay beside them.
 """
 
 
@@ -40,6 +46,9 @@ def add_convert(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def run_convert(options: argparse.Namespace) -> int:
     """Convert, and tell what was done.
 
+    A file that cannot be read makes the exit code 2, though the rest is written: a set in which it is missing looks like one
+    that never had it.
+
     Raises:
         TrexError: There is nothing to convert, or files lie in the way.
     """
@@ -48,11 +57,13 @@ def run_convert(options: argparse.Namespace) -> int:
     from trex_tui.artifacts import scan
     from trex_tui.commands.output import complain, print_json
     from trex_tui.convert.work import convert_sets, said
+    from trex_tui.errors import ExitCode
 
     outdir = Path(options.outdir)
     found = scan(options.paths)
     done = convert_sets(found.sets, outdir, force=options.force, with_engine=options.with_engine)
-    for diagnostic in (*found.diagnostics, *(note for one in found.sets for note in one.diagnostics)):
+    diagnostics = (*found.diagnostics, *(note for one in found.sets for note in one.diagnostics))
+    for diagnostic in diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     if options.json:
         engines = [
@@ -75,4 +86,20 @@ def run_convert(options: argparse.Namespace) -> int:
         print_json({"schema": "trex-tui/convert/1", "outdir": str(outdir), "engines": engines})
     else:
         sys.stdout.writelines(f"{line}\n" for one in done for line in said(one))
-    return 0
+    is_whole = all(one.is_whole for one in done) and not any(
+        _costs_a_file(one, options.paths) for one in diagnostics
+    )
+    return int(ExitCode.OK if is_whole else ExitCode.BAD_INPUT)
+
+
+def _costs_a_file(diagnostic: Diagnostic, named: Sequence[str]) -> bool:
+    """Whether something is not converted that should be. A `config.json` that lies beside an engine is nothing to convert."""
+    from pathlib import Path
+
+    from trex_tui.artifacts.naming import tells_role
+    from trex_tui.errors import Severity
+
+    file = diagnostic.file
+    if diagnostic.severity is not Severity.ERROR or file is None:
+        return False
+    return tells_role(file) or file.is_dir() or file in map(Path, named)

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,8 +123,15 @@ def _write_all(runs: Sequence[Times], directory: Path, inputs: Inputs, options: 
             number += 1
             name = f"{stem}-{number}"
         places[name] = run
-    for name, run in places.items():
-        _write(run, directory / name if len(runs) > 1 else directory, inputs, options)
+    if len(runs) == 1:
+        _write(runs[0], directory, inputs, options)
+    else:
+        stale = _stale(directory, (), inputs, force=options.force)
+        for name, run in places.items():
+            _write(run, directory / name, inputs, options)
+        _remove(stale)
+        _tell_left(directory, ())
+    _tell_other_runs(directory, places if len(runs) > 1 else ())
 
 
 def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namespace) -> None:
@@ -141,14 +148,12 @@ def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namesp
     }
     names = [_SUMMARY, *files, *(pictures if options.png else ())]
     _check_free(directory, names, force=options.force)
-    stale = [directory / name for name in sorted(_written_before(directory).difference(names))]
-    for path in (*(directory / name for name in names), *stale):
-        inputs.check(path)
+    for name in names:
+        inputs.check(directory / name)
+    stale = _stale(directory, names, inputs, force=options.force)
     drawn = {name: png_of(text) for name, text in pictures.items()} if options.png else {}
     document = times_document([run]) | {"files": names}
     try:
-        for path in stale:
-            path.unlink(missing_ok=True)
         summary = json.dumps(document, indent=2, allow_nan=False) + "\n"
         for name, text in {_SUMMARY: summary, **files}.items():
             write_atomically(directory / name, text, make_directory=True)
@@ -158,8 +163,47 @@ def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namesp
         raise TrexError(f"{directory} cannot be written: {reason(error)}") from error
     for name in names:
         complain(f"wrote {directory / name}")
+    _remove(stale)
+    _tell_left(directory, names)
+
+
+def _stale(directory: Path, names: Sequence[str], inputs: Inputs, *, force: bool) -> list[Path]:
+    """Files of an earlier run that this one does not write anew; no input is among them."""
+    paths = [directory / name for name in sorted(_written_before(directory, force=force).difference(names))]
+    for path in paths:
+        inputs.check(path)
+    return paths
+
+
+def _remove(stale: Sequence[Path]) -> None:
+    from trex_tui.services.places import reason
+
     for path in stale:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise TrexError(f"{path}, of an earlier run, cannot be removed: {reason(error)}") from error
         complain(f"removed {path}, of an earlier run")
+
+
+def _tell_left(directory: Path, names: Sequence[str]) -> None:
+    """Name what has the name of a file of a run, and is not of this one."""
+    from trex_tui.reports.times_files import NAMES
+
+    for name in sorted({_SUMMARY, *NAMES}.difference(names)):
+        if os.path.lexists(directory / name):
+            complain(f"warning: {directory / name} is not of this run; left as it was")
+
+
+def _tell_other_runs(directory: Path, names: Iterable[str]) -> None:
+    """Name the directories of engines that an earlier `times` wrote below, and this one did not."""
+    try:
+        below = sorted(path for path in directory.iterdir() if path.is_dir() and path.name not in {*names})
+    except OSError:
+        return
+    for path in below:
+        if _written_before(path):
+            complain(f"warning: {path} is of an earlier run; left as it was")
 
 
 def _check_free(directory: Path, names: Sequence[str], *, force: bool) -> None:
@@ -175,8 +219,11 @@ def _check_free(directory: Path, names: Sequence[str], *, force: bool) -> None:
             raise TrexError(f"{path} is there, and not written by `trex-tui times`; --force writes over it")
 
 
-def _written_before(directory: Path) -> frozenset[str]:
-    """Which of the files there an earlier `times` says it wrote. Names that it never gives count for nothing."""
+def _written_before(directory: Path, *, force: bool = False) -> frozenset[str]:
+    """Which of the files there an earlier `times` says it wrote. Names that it never gives count for nothing.
+
+    Where its summary lists none, `force` takes every file with such a name for one of them.
+    """
     from trex_tui.reports.times_files import NAMES
 
     try:
@@ -186,5 +233,9 @@ def _written_before(directory: Path) -> frozenset[str]:
     if not isinstance(found, dict) or not str(found.get("schema")).startswith("trex-tui/times/"):
         return frozenset()
     files = found.get("files")
-    claimed = {name for name in files if isinstance(name, str)} if isinstance(files, list) else set()
-    return frozenset(name for name in claimed & {_SUMMARY, *NAMES} if os.path.lexists(directory / name))
+    known = {_SUMMARY, *NAMES}
+    if isinstance(files, list):
+        known &= {name for name in files if isinstance(name, str)}
+    elif not force:
+        return frozenset()
+    return frozenset(name for name in known if os.path.lexists(directory / name))

@@ -66,12 +66,14 @@ class ConvertedSet:
         files: What was written.
         missing: What trex would read and nothing tells.
         remarks: What was left out, and what trex cannot do with the rest.
+        is_whole: Whether every file of the set could be read.
     """
 
     name: str
     files: list[WrittenFile] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    is_whole: bool = True
 
 
 def convert_sets(
@@ -191,7 +193,11 @@ class _Converter:
         try:
             self._write(convert(self.source.files[kind]))
         except ArtifactError as error:
-            self.done.remarks.append(f"left out: {error}")
+            self._leave_out(error)
+
+    def _leave_out(self, error: ArtifactError) -> None:
+        self.done.remarks.append(f"left out: {error}")
+        self.done.is_whole = False
 
     def _write(self, one: Converted) -> None:
         place = self._place(one.kind)
@@ -208,7 +214,7 @@ class _Converter:
             self._note(kind, path, write_log(path, self._place(kind)))
         except ArtifactError as error:
             self._place(kind).unlink(missing_ok=True)
-            self.done.remarks.append(f"left out: {error}")
+            self._leave_out(error)
 
     def _fill_from_logs(self) -> None:
         """What no JSON file tells, out of the logs."""
@@ -231,7 +237,7 @@ class _Converter:
         try:
             records: Records = read(self.source)
         except ArtifactError as error:
-            self.done.remarks.append(f"left out: {error}")
+            self._leave_out(error)
             return
         if records.layer_info is not None:
             yield graph_of(records.layer_info, log)
