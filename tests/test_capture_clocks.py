@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,12 +15,18 @@ from typing import NoReturn
 import pytest
 
 from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
+from trex_tui import load_engine
+from trex_tui.arguments import build_parser
+from trex_tui.artifacts import find
+from trex_tui.artifacts.capture_manifest import ClockLock as Told
+from trex_tui.capture.again import measured_again
 from trex_tui.capture.clocks import ClockLock, locked_clocks, note_lock, which_gpu
 from trex_tui.capture.host import Host
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.remote_clocks import RemoteDriver
 from trex_tui.capture.run import Stop
 from trex_tui.capture.ssh import Ssh
+from trex_tui.capturing import again_of
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -86,6 +93,22 @@ def test_locked_and_freed(bench: Bench, smi: Path) -> None:
         True,
         True,
     )
+
+
+def test_measured_again_tells_that_they_were_locked(bench: Bench, smi: Path) -> None:
+    """The explorer locks nothing: its window says so, and its command for a shell does it."""
+    assert bench.capture(lock_clocks="max").passed
+    assert told(smi) == [LOCK, FREE]
+    found = again_of(load_engine(bench.outdir))
+    assert found.notes == (
+        "the GPU clocks were locked to 2100 MHz, here they are not: the command for a shell locks them",
+    )
+    words = shlex.split(found.with_length(7, None).command())[1:]
+    assert build_parser().parse_args(words).lock_clocks == "2100"
+    for lock in (None, Told(2100, is_locked=False, is_released=None), Told(None, None, None)):
+        free = measured_again(find(bench.outdir)[0], (), "10.4.0", lock)
+        assert free.notes == ()
+        assert "--lock-clocks" not in free.command()
 
 
 def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
