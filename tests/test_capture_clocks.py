@@ -320,7 +320,7 @@ def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: 
         (None, 2, {}, None),
         (1, 2, {}, None),
         (1, 2, {"CUDA_VISIBLE_DEVICES": "3,2"}, None),
-        (5, 2, {"CUDA_VISIBLE_DEVICES": "GPU-a"}, None),
+        (1, 0, {}, None),
     ],
 )
 def test_which_gpu(device: int | None, count: int, environ: dict[str, str], gpu: str | None) -> None:
@@ -329,3 +329,23 @@ def test_which_gpu(device: int | None, count: int, environ: dict[str, str], gpu:
             which_gpu(device, count, environ)
     else:
         assert which_gpu(device, count, environ) == gpu
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "environ", "words"),
+    [
+        (1, 1, {}, "no device 1, for there is 1 GPU, counted from 0"),
+        (4, 4, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "no device 4, for there are 4 GPUs, counted from 0"),
+        (
+            5,
+            2,
+            {"CUDA_VISIBLE_DEVICES": "GPU-a"},
+            "no device 5, for there is 1 GPU that CUDA_VISIBLE_DEVICES names",
+        ),
+    ],
+)
+def test_a_gpu_that_is_not_there(device: int, count: int, environ: dict[str, str], words: str) -> None:
+    """Nothing about the order of GPUs: no order has it."""
+    with pytest.raises(TrexError, match=words) as caught:
+        which_gpu(device, count, environ)
+    assert "CUDA_DEVICE_ORDER" not in str(caught.value)
