@@ -20,6 +20,7 @@ from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture import artifacts as filing
 from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.options import checked_cache
 from trex_tui.capture.place import Here
 from trex_tui.capture.plan import Names
 from trex_tui.capture.run import Stop
@@ -310,6 +311,18 @@ class TestProtection:
         assert beside.path.parent == bench.outdir.parent
         assert inside.path.parent == bench.outdir
         assert not beside.path.exists()
+
+    def test_a_timing_cache_where_the_set_is_to_lie(self, bench: Bench) -> None:
+        """Refused, with what to do; and that then works, though the directory is not empty in the end."""
+        cache = bench.outdir / "tc"
+        with pytest.raises(TrexError, match=r"net is no directory.*; make it first: --outdir is made when"):
+            checked_cache(str(cache))
+        with pytest.raises(TrexError, match=r"net\.onnx is no directory, so tc cannot be written there$"):
+            checked_cache(str(bench.model / "tc"))
+        bench.outdir.mkdir(parents=True)
+        checked_cache(str(cache))
+        assert bench.capture(timing_cache=str(cache)).passed
+        assert bench.names() == sorted([*COMPLETE, "tc"])
 
     @pytest.mark.parametrize("force", [False, True])
     def test_a_set_that_came_meanwhile(self, bench: Bench, force: bool) -> None:

@@ -158,8 +158,10 @@ def checked_cache(text: str) -> None:
             if not os.access(path, os.R_OK | os.W_OK):
                 raise TrexError(f"--timing-cache: {path} may not be read and written")
         elif not path.parent.is_dir():
+            # trtexec writes it while the set is made elsewhere: the directory of the set is too late for it.
+            first = "" if os.path.lexists(path.parent) else "; make it first: --outdir is made when the set is complete"
             raise TrexError(
-                f"--timing-cache: {path.parent} is no directory, so {path.name} cannot be written there"
+                f"--timing-cache: {path.parent} is no directory, so {path.name} cannot be written there{first}"
             )
         elif not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
             raise TrexError(f"--timing-cache: {path} cannot be written")
