@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,12 +15,18 @@ from typing import NoReturn
 import pytest
 
 from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
+from trex_tui import load_engine
+from trex_tui.arguments import build_parser
+from trex_tui.artifacts import find
+from trex_tui.artifacts.capture_manifest import ClockLock as Told
+from trex_tui.capture.again import measured_again
 from trex_tui.capture.clocks import ClockLock, locked_clocks, note_lock, which_gpu
 from trex_tui.capture.host import Host
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.remote_clocks import RemoteDriver
 from trex_tui.capture.run import Stop
 from trex_tui.capture.ssh import Ssh
+from trex_tui.capturing import again_of
 from trex_tui.errors import TrexError
 
 SMI = """\
@@ -86,6 +93,22 @@ def test_locked_and_freed(bench: Bench, smi: Path) -> None:
         True,
         True,
     )
+
+
+def test_measured_again_tells_that_they_were_locked(bench: Bench, smi: Path) -> None:
+    """The explorer locks nothing: its window says so, and its command for a shell does it."""
+    assert bench.capture(lock_clocks="max").passed
+    assert told(smi) == [LOCK, FREE]
+    found = again_of(load_engine(bench.outdir))
+    assert found.notes == (
+        "the GPU clocks were locked to 2100 MHz, here they are not: the command for a shell locks them",
+    )
+    words = shlex.split(found.with_length(7, None).command())[1:]
+    assert build_parser().parse_args(words).lock_clocks == "2100"
+    for lock in (None, Told(2100, is_locked=False, is_released=None), Told(None, None, None)):
+        free = measured_again(find(bench.outdir)[0], (), "10.4.0", lock)
+        assert free.notes == ()
+        assert "--lock-clocks" not in free.command()
 
 
 def test_the_device_behind_the_dashes(bench: Bench, smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +320,7 @@ def test_no_nvidia_smi(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: 
         (None, 2, {}, None),
         (1, 2, {}, None),
         (1, 2, {"CUDA_VISIBLE_DEVICES": "3,2"}, None),
-        (5, 2, {"CUDA_VISIBLE_DEVICES": "GPU-a"}, None),
+        (1, 0, {}, None),
     ],
 )
 def test_which_gpu(device: int | None, count: int, environ: dict[str, str], gpu: str | None) -> None:
@@ -306,3 +329,23 @@ def test_which_gpu(device: int | None, count: int, environ: dict[str, str], gpu:
             which_gpu(device, count, environ)
     else:
         assert which_gpu(device, count, environ) == gpu
+
+
+@pytest.mark.parametrize(
+    ("device", "count", "environ", "words"),
+    [
+        (1, 1, {}, "no device 1, for there is 1 GPU, counted from 0"),
+        (4, 4, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}, "no device 4, for there are 4 GPUs, counted from 0"),
+        (
+            5,
+            2,
+            {"CUDA_VISIBLE_DEVICES": "GPU-a"},
+            "no device 5, for there is 1 GPU that CUDA_VISIBLE_DEVICES names",
+        ),
+    ],
+)
+def test_a_gpu_that_is_not_there(device: int, count: int, environ: dict[str, str], words: str) -> None:
+    """Nothing about the order of GPUs: no order has it."""
+    with pytest.raises(TrexError, match=words) as caught:
+        which_gpu(device, count, environ)
+    assert "CUDA_DEVICE_ORDER" not in str(caught.value)

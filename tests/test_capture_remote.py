@@ -22,7 +22,7 @@ from test_capture_clocks import FREE, LOCK, SMI, told
 from trex_tui.arguments import build_parser
 from trex_tui.capture import scripts
 from trex_tui.capture.machine import chosen_gpus
-from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.options import CaptureOptions, checked_inputs
 from trex_tui.capture.receiving import Sieve, cut_end, unpack
 from trex_tui.capture.remote_doctor import read_around
 from trex_tui.capture.remote_find import Found, read_found
@@ -100,6 +100,8 @@ class TestHosts:
         (["--host", "a", "--host", "a"], "there twice"),
         (["--with-engine"], "--with-engine goes with --host"),
         (["--timing-cache", "/no/where/tc"], "--timing-cache: /no/where is no directory"),
+        (["--", "--timingCacheFile=/no/where/tc"], "--timingCacheFile behind --: /no/where is no directory"),
+        (["--", "--timingCacheFile"], "--timingCacheFile behind --: "),
         (["--host", "a", "--timing-cache", "/"], "--timing-cache: / is no file"),
     ],
 )
@@ -111,6 +113,14 @@ def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: 
         code = int(str(error.code))
     assert code == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_timing_cache_of_trtexec_there_is_not_looked_for_here(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"x")
+    asked = CaptureOptions(onnx=str(tmp_path / "net.onnx"), passthrough=("--timingCacheFile=/no/where/tc",))
+    checked_inputs(asked, is_here=False)
+    with pytest.raises(TrexError, match="no directory"):
+        checked_inputs(asked)
 
 
 def location(name: bytes) -> bytes:

@@ -20,6 +20,7 @@ from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture import artifacts as filing
 from trex_tui.capture.artifacts import Workspace
+from trex_tui.capture.options import checked_cache
 from trex_tui.capture.place import Here
 from trex_tui.capture.plan import Names
 from trex_tui.capture.run import Stop
@@ -272,6 +273,76 @@ class TestProtection:
         ):
             pass
         assert bench.capture().passed
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_one_at_a_time_wherever_it_works(self, bench: Bench, force: bool) -> None:
+        """The first works beside the target, which did not exist; the second would work in it, where files are by now."""
+        refused: list[str] = []
+
+        def begun(_: object) -> None:
+            bench.notes.on_progress = lambda _: None
+            other = Bench(bench.place, bench.programs)
+            assert other.capture(name="two", outdir=bench.outdir).passed
+            link = bench.place / "link"
+            link.symlink_to(bench.outdir)
+            for place in (bench.outdir, link):
+                with pytest.raises(
+                    TrexError, match=r"another capture of one works in .*/\.net\.one\.partial$"
+                ) as caught:
+                    other.capture(name="one", outdir=place, force=force)
+                refused.append(str(caught.value))
+
+        bench.notes.on_progress = begun
+        assert bench.capture(name="one").passed
+        assert len(refused) == 2
+        assert sorted(one.name for one in find(bench.outdir)) == ["one", "two"]
+        assert not list(bench.outdir.glob(".*")), "who was refused leaves nothing"
+
+    def test_beside_the_target_while_somebody_works_in_it(self, bench: Bench) -> None:
+        beside = Workspace(bench.outdir, "one")
+        bench.outdir.mkdir(parents=True)
+        (bench.outdir / "notes.txt").write_text("mine", encoding="utf-8")
+        with (
+            Workspace(bench.outdir, "one") as inside,
+            pytest.raises(TrexError, match=r"works in .*/net/\.one\.partial$"),
+            beside,
+        ):
+            pass
+        assert beside.path.parent == bench.outdir.parent
+        assert inside.path.parent == bench.outdir
+        assert not beside.path.exists()
+
+    def test_a_timing_cache_where_the_set_is_to_lie(self, bench: Bench) -> None:
+        """Refused, with what to do; and that then works, though the directory is not empty in the end."""
+        cache = bench.outdir / "tc"
+        with pytest.raises(TrexError, match=r"net is no directory.*; make it first: --outdir is made when"):
+            checked_cache(str(cache))
+        with pytest.raises(TrexError, match=r"net\.onnx is no directory, so tc cannot be written there$"):
+            checked_cache(str(bench.model / "tc"))
+        bench.outdir.mkdir(parents=True)
+        checked_cache(str(cache))
+        assert bench.capture(timing_cache=str(cache)).passed
+        assert bench.names() == sorted([*COMPLETE, "tc"])
+
+    @pytest.mark.parametrize("force", [False, True])
+    def test_a_set_that_came_meanwhile(self, bench: Bench, force: bool) -> None:
+        """It stays, unless replacing was allowed; the new one is not lost either."""
+
+        def begun(_: object) -> None:
+            bench.outdir.mkdir(exist_ok=True)
+            (bench.outdir / "net.graph.json").write_text("theirs", encoding="utf-8")
+
+        bench.notes.on_progress = begun
+        if force:
+            assert bench.capture(force=True).passed
+            assert bench.names() == COMPLETE
+            return
+        with pytest.raises(
+            TrexError, match=r"a set called net meanwhile \(net\.graph\.json\).*lies in .*net\.failed"
+        ):
+            bench.capture()
+        assert (bench.outdir / "net.graph.json").read_text(encoding="utf-8") == "theirs"
+        assert {f"net.failed/{name}" for name in COMPLETE} == set(bench.bytes()) - {"net.graph.json"}
 
     def test_a_failure_then_a_success(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         bench.programs("10.4.0")

@@ -63,8 +63,9 @@ class Capturer:
 
 def again_of(engine: Engine) -> Again:
     """How the engine would be measured once more."""
-    command = engine.capture.command if engine.capture is not None else ()
-    again = measured_again(engine.source, command, engine.tensorrt_version)
+    capture = engine.capture
+    command, clocks = (capture.command, capture.clocks) if capture is not None else ((), None)
+    again = measured_again(engine.source, command, engine.tensorrt_version, clocks)
     return again if os.name == "posix" else again.impossible("trtexec is captured on Linux only")
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trex_tui.artifacts.capture_manifest import ClockLock
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.log_options import read_log_options
@@ -23,6 +24,7 @@ from trex_tui.capture.quoting import command_line
 from trex_tui.errors import TrexError
 
 _AGAIN = re.compile(r"\.again-\d+$")
+_LOCKING = "the command for a shell locks them"
 _ENDINGS = (".engine", ".plan", ".trt")
 _OPTIONS = (
     ("--shapes", "shapes"),
@@ -48,6 +50,7 @@ class Again:
         outdir, name: Where the new set is to lie, and its name.
         notes: What is not as it was, in sentences.
         problem: Why it cannot be done here; empty if it can.
+        locked_mhz: What the GPU clocks were locked to, for the command line alone: here nothing locks them.
     """
 
     options: CaptureOptions
@@ -55,6 +58,7 @@ class Again:
     name: str
     notes: tuple[str, ...] = ()
     problem: str = ""
+    locked_mhz: int | None = None
 
     def command(self) -> str:
         """The same as a command line, to paste."""
@@ -68,6 +72,7 @@ class Again:
         words += ["--cuda-graph"] if options.cuda_graph else []
         words += ["--data-transfers"] if options.data_transfers else []
         words += ["--version-compatible"] if options.version_compatible else []
+        words += [f"--lock-clocks={self.locked_mhz}"] if self.locked_mhz is not None else []
         words += ["--outdir", str(self.outdir), "--name", self.name]
         return command_line([*words, *(["--", *options.passthrough] if options.passthrough else [])])
 
@@ -80,16 +85,25 @@ class Again:
         return replace(self, options=replace(self.options, duration_s=duration_s, iterations=iterations))
 
 
-def measured_again(source: ArtifactSet, command: Sequence[str] = (), version: str | None = None) -> Again:
+def measured_again(
+    source: ArtifactSet,
+    command: Sequence[str] = (),
+    version: str | None = None,
+    clocks: ClockLock | None = None,
+) -> Again:
     """How the engine of a set would be measured once more.
 
     Args:
         source: The set.
         command: Of the run that measured it, as the manifest has it; without one the log is asked.
         version: The TensorRT of that run.
+        clocks: What the manifest tells of locked clocks.
     """
     words = list(command) or _of_log(source)
     options, notes = options_of(words, version)
+    locked_mhz = _locked_mhz(clocks)
+    if locked_mhz is not None:
+        notes = (*notes, f"the GPU clocks were locked to {locked_mhz} MHz, here they are not: {_LOCKING}")
     stem = _AGAIN.sub("", _stem(source))
     directory = source.directory
     engine = _engine_file(source, stem)
@@ -103,7 +117,14 @@ def measured_again(source: ArtifactSet, command: Sequence[str] = (), version: st
     if engine is None:
         places = f"{stem}{'|'.join(_ENDINGS)}"
         problem = f"there is no engine file in this set or beside it ({places} in {directory})"
-    return Again(options, outdir, name, notes, problem)
+    return Again(options, outdir, name, notes, problem, locked_mhz)
+
+
+def _locked_mhz(clocks: ClockLock | None) -> int | None:
+    """None where they were free, or nobody knows."""
+    if clocks is None or not clocks.is_locked or not clocks.target_mhz or clocks.target_mhz < 1:
+        return None
+    return round(clocks.target_mhz)
 
 
 def _of_log(source: ArtifactSet) -> list[str]:

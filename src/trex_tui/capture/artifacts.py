@@ -1,10 +1,10 @@
 """Where a capture works, and how its files get to where they belong: whole, or not at all.
 
 The work is done in a directory beside the target (`.<directory>.<name>.partial`, or `.<name>.partial` where both are called
-alike) or, where files are there already, in it (`.<name>.partial`), so that captures of two models never share one. Where the
-target does not exist yet, that directory is renamed to it; otherwise the files of the old set step aside, the new ones move
-in, and if anything fails on the way everything moves back. A failed run leaves its logs, and the engine if there is one, in
-`<name>.failed/`; the good set stays as it was.
+alike) or, where files are there already, in it (`.<name>.partial`), so that captures of two models never share one; two of
+one set see each other's lock. Where the target does not exist yet, that directory is renamed to it; otherwise the files of
+the old set step aside, the new ones move in, and if anything fails on the way everything moves back. A failed run leaves its
+logs, and the engine if there is one, in `<name>.failed/`; the good set stays as it was.
 """
 
 from __future__ import annotations
@@ -81,10 +81,6 @@ class Workspace:
             )
         ]
 
-    def leftover(self) -> Path | None:
-        """The directory of a capture that was killed, if nobody works in it any more."""
-        return self.path if self.path.is_dir() and not self._is_locked() else None
-
     def __enter__(self) -> Workspace:
         """Make the directory; what a killed capture left in it stays until `clear`.
 
@@ -100,6 +96,10 @@ class Workspace:
             raise TrexError(f"{self.path} cannot be made: {error.strerror or error}") from None
         if self._lock is None:
             raise TrexError(f"another capture of {self.name} works in {self.path}")
+        # Only with our own lock in hand: of two that begin at once, one at least sees the other.
+        if _is_held(other := self._other_path() / _LOCK):
+            self.__exit__()
+            raise TrexError(f"another capture of {self.name} works in {other.parent}")
         self._recover()
         return self
 
@@ -110,12 +110,21 @@ class Workspace:
         if not _has_entries(self.path / _OLD):  # else the old set could not be moved back: it must not go
             shutil.rmtree(self.path, ignore_errors=True)
 
-    def commit(self) -> None:
+    def commit(self, *, force: bool = False) -> None:
         """Move the set into place.
 
+        Args:
+            force: Replace a set of this name, even one that came to lie there meanwhile.
+
         Raises:
-            TrexError: It cannot be moved; the target is as it was, and the files lie in `failed`.
+            TrexError: It cannot or must not be moved; the target is as it was, and the files lie in `failed`.
         """
+        if not force and (there := self.existing()):
+            self.keep_failed(everything=True)
+            raise TrexError(
+                f"{self.outdir} has got a set called {self.name} meanwhile ({there[0].name}), which stays; this one lies in "
+                f"{self.failed}"
+            )
         (self.path / _LOCK).unlink(missing_ok=True)
         try:
             if not (self.becomes_target and _renamed(self.path, self.outdir)):
@@ -190,15 +199,12 @@ class Workspace:
             place.mkdir(parents=True, exist_ok=True)
             one.rename(place / one.name)
 
-    def _is_locked(self) -> bool:
-        try:
-            lock = _locked(self.path / _LOCK)
-        except OSError:
-            return True
-        if lock is None:
-            return True
-        lock.close()
-        return False
+    def _other_path(self) -> Path:
+        """Where a capture of the same set works that found the target otherwise: with files in it, or still without any."""
+        if self.becomes_target:
+            return self.outdir / f".{self.name}.partial"
+        real = self.outdir.resolve()
+        return real.parent / _work_name(real.name, self.name)
 
 
 def _work_name(folder: str, name: str) -> str:
@@ -242,6 +248,20 @@ def _locked(path: Path) -> IO[bytes] | None:
         file.close()
         return None
     return file
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody holds that lock; a file that is not there is not made."""
+    try:
+        if not path.is_file():
+            return False
+        lock = _locked(path)
+    except OSError:  # not ours to open: of another user, who may well work there
+        return True
+    if lock is None:
+        return True
+    lock.close()
+    return False
 
 
 def _has_entries(path: Path) -> bool:

@@ -215,13 +215,20 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     """The GPU of trtexec's `--device`, as nvidia-smi calls it, or a slice, `MIG-…`: CUDA counts in an order of its own.
 
     Raises:
-        TrexError: There are several, and the environment does not say which is which.
+        TrexError: There is none of that number, or the environment does not say which of several is which.
     """
     place = device or 0
     visible = [one.strip() for one in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip()]
     by_bus = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
+    there = len(visible) or count
+    if there and place >= there:
+        whose = " that CUDA_VISIBLE_DEVICES names" if visible else ""
+        raise TrexError(
+            f"--lock-clocks: there is no device {place}, for there {'is' if there == 1 else 'are'} {plural(there, 'GPU')}"
+            f"{whose}, counted from 0"
+        )
     if visible:
-        chosen = visible[place] if place < len(visible) else ""
+        chosen = visible[place]
         if chosen.startswith(("GPU-", _SLICE)) or (chosen.isdecimal() and (by_bus or count <= 1)):
             return chosen
     elif by_bus or (count <= 1 and place == 0):

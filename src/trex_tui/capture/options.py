@@ -11,6 +11,7 @@ from trex_tui.errors import TrexError
 
 _MODEL_ENDING = re.compile(r"\.onnx$", re.IGNORECASE)
 _ENGINE_ENDING = re.compile(r"(?:\.onnx)?\.(?:engine|plan|trt)$", re.IGNORECASE)
+_CACHE_OF_TRTEXEC = "--timingCacheFile"
 _LONGEST_NAME = 200
 """Bytes; a file system takes 255, and the longest ending of ours has 24."""
 
@@ -144,8 +145,12 @@ def _file_of(text: str) -> str:
     return next((text[at + 1 :] for at in cuts if Path(text[at + 1 :]).is_file()), last)
 
 
-def checked_cache(text: str) -> None:
+def checked_cache(text: str, option: str = "--timing-cache") -> None:
     """See that a timing cache can be read if it is there, and written: trtexec does so when hours of building are over.
+
+    Args:
+        text: Its path.
+        option: How it was given, for sentences.
 
     Raises:
         TrexError: It cannot.
@@ -154,27 +159,46 @@ def checked_cache(text: str) -> None:
     try:
         if os.path.lexists(path):
             if not path.is_file():
-                raise TrexError(f"--timing-cache: {path} is no file")
+                raise TrexError(f"{option}: {path} is no file")
             if not os.access(path, os.R_OK | os.W_OK):
-                raise TrexError(f"--timing-cache: {path} may not be read and written")
+                raise TrexError(f"{option}: {path} may not be read and written")
         elif not path.parent.is_dir():
+            # trtexec writes it while the set is made elsewhere: the directory of the set is too late for it.
+            first = (
+                ""
+                if os.path.lexists(path.parent)
+                else "; make it first: --outdir is made when the set is complete"
+            )
             raise TrexError(
-                f"--timing-cache: {path.parent} is no directory, so {path.name} cannot be written there"
+                f"{option}: {path.parent} is no directory, so {path.name} cannot be written there{first}"
             )
         elif not path.name or not os.access(path.parent, os.W_OK | os.X_OK):
-            raise TrexError(f"--timing-cache: {path} cannot be written")
+            raise TrexError(f"{option}: {path} cannot be written")
     except (OSError, ValueError) as error:
-        raise TrexError(f"--timing-cache: {path!s}: {error}") from None
+        raise TrexError(f"{option}: {path!s}: {error}") from None
 
 
-def checked_inputs(options: CaptureOptions) -> None:
+def _checked_caches(options: CaptureOptions, *, is_here: bool) -> None:
+    if options.timing_cache is not None:
+        checked_cache(options.timing_cache)
+    for word in options.passthrough if is_here else ():
+        flag, _, value = word.partition("=")
+        if flag == _CACHE_OF_TRTEXEC:
+            checked_cache(value, f"{flag} behind --")
+
+
+def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
     """See that the model and all files named beside it are there, before anything runs.
+
+    Args:
+        options: What was asked for.
+        is_here: Whether trtexec runs on this machine; what stands behind `--` names files of the machine that it runs on.
 
     Raises:
         TrexError: One is not, or cannot be read.
     """
-    if options.timing_cache is not None and options.builds:
-        checked_cache(options.timing_cache)
+    if options.builds:
+        _checked_caches(options, is_here=is_here)
     if (options.onnx is None) == (options.engine is None):
         raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
     if not options.builds and (idle := _of_a_build(options)):

@@ -215,7 +215,7 @@ class _Capture:
         remarks = list(dict.fromkeys(manifest.remarks))
         manifest.remarks = remarks
         manifest.write(self.names)
-        self.workspace.commit()
+        self.workspace.commit(force=self.request.force)
         return Result(True, False, self.request.outdir, remarks=tuple(remarks))
 
     def _inherit_build(self) -> None:

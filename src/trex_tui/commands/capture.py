@@ -190,7 +190,7 @@ def run_capture(options: argparse.Namespace) -> int:
 
         raise TrexError("capture runs on Linux; the files it leaves can be explored anywhere")
     wanted = _options_of(options)
-    checked_inputs(wanted)
+    checked_inputs(wanted, is_here=not options.host)
     if options.resume and not wanted.builds:
         from trex_tui.errors import TrexError
 
