@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from trex_tui.artifacts.foreign import ESCAPE
 
 LONGEST_LINE = 1 << 20
-"""Characters of a line that are kept."""
+"""Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
 
 _JSON = re.compile(r'\s*\{\s*"(?:log|stream|time|attrs)"\s*:')
 _CRI = re.compile(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from trex_tui.artifacts.containers import unwrapped
+from trex_tui.artifacts.containers import LONGEST_LINE, unwrapped
 from trex_tui.artifacts.foreign import BANNER, ESCAPE, undressed
 from trex_tui.artifacts.opening import open_bytes, read_piece
 from trex_tui.artifacts.sniff import GZIP_MARK
@@ -18,8 +18,6 @@ from trex_tui.errors import ArtifactError
 
 PIECE_BYTES = 32 * 1024
 """What is decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
-LONGEST_LINE = 1 << 20
-"""Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
 
 _ENDLESS_LINE = 64 << 20
 """Characters after which a line is none, and its file no log any more: a disk full of zeros."""

@@ -29,8 +29,6 @@ _TUNING = (
     " (fore",
 )
 """Beginnings of verbose messages that only `Tuner` reads."""
-_TUNED = object()
-"""What is done with them."""
 _MORE = (": Fusing ", "] got cached result: ")
 """What else may stand in a verbose message that begins with a name, and is not about tuning."""
 _HEADINGS = (" Computing ", " Autotuning ", " Timing Runner: ")
@@ -63,7 +61,6 @@ class _PassedTuner(Tuner):
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_passed = False
         for names, instead in (
             (("cached",), self._count),
             (("insufficient",), self._ignore),
@@ -73,10 +70,6 @@ class _PassedTuner(Tuner):
         ):
             for name in names:
                 setattr(self, name, instead)
-
-    @property
-    def has_begun(self) -> bool:
-        return self.is_passed
 
     def _count(self, _line: int, message: str) -> None:
         self.cached_results += parts_of_cached(message) is not None
@@ -114,13 +107,8 @@ class _OutlineReader(Reader):
 
     def _routes(self) -> dict[str, object]:
         routes = super()._routes()
-        routes.update({said + key: _TUNED for said in VERBOSE for key in _TUNING})
+        routes.update({said + key: PASSED for said in VERBOSE for key in _TUNING})
         return routes
-
-    def _note_tuning(self, actions: list[object]) -> None:
-        tuner = self.parser.tuner
-        if isinstance(tuner, _PassedTuner) and not tuner.is_passed:
-            tuner.is_passed = _TUNED in actions
 
     def _piece(self, lines: list[str]) -> int:
         """Read some lines; return how many, which is fewer than there are where another build begins."""
@@ -128,10 +116,7 @@ class _OutlineReader(Reader):
         number, earlier = self.number, self._before
         actions: list[object] = list(map(self._route, map(_key, lines)))
         last = -1  # of the lines read
-        others = [
-            place for place, action in enumerate(actions) if action is not PASSED and action is not _TUNED
-        ]
-        for place in others:
+        for place in [place for place, action in enumerate(actions) if action is not PASSED]:
             line, action = lines[place], actions[place]
             if action is None and _said(line) in VERBOSE and _MORE[0] not in line and _MORE[1] not in line:
                 continue
@@ -140,8 +125,6 @@ class _OutlineReader(Reader):
                 # The second half of a line that another was written into stands behind it, and looks like no tactic.
                 raise _IrregularError
             last = place
-            if "] Start parsing" in line:
-                self._note_tuning(actions[:place])
             self._line(number + place + 1, line, action)
             if self._streams.broken:
                 raise _IrregularError
@@ -149,6 +132,5 @@ class _OutlineReader(Reader):
                 self._route = self._routes().get
                 self.number, self._before = number + place + 1, ""
                 return place + 1
-        self._note_tuning(actions)
         self.number, self._before = number + len(lines), lines[-1] if last < len(lines) - 1 else ""
         return len(lines)

@@ -9,13 +9,14 @@ from operator import itemgetter
 from pathlib import Path
 
 from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE, TIME
-from trex_tui.artifacts.buildlog.lines import LONGEST_LINE, ReadState, read_lines
+from trex_tui.artifacts.buildlog.lines import ReadState, read_lines
 from trex_tui.artifacts.buildlog.model import BuildTrace
 from trex_tui.artifacts.buildlog.parser import KEY, SILENT, MessageParser
 from trex_tui.artifacts.buildlog.prefix import Prefix, take_apart
 from trex_tui.artifacts.buildlog.streams import Streams
 from trex_tui.artifacts.buildlog.tuner import MYELIN_ROW, Tuner
 from trex_tui.artifacts.buildlog.tuning import InsertedReformat, ReformatCost
+from trex_tui.artifacts.containers import LONGEST_LINE
 from trex_tui.artifacts.jsonfile import gc_paused
 from trex_tui.errors import Diagnostic, Severity
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from trex_tui.artifacts.buildlog.batch import STAMP_INSIDE
 from trex_tui.artifacts.buildlog.prefix import Prefix, starts_of, take_apart
+from trex_tui.artifacts.containers import LONGEST_LINE
 from trex_tui.artifacts.foreign import BANNER
 
 _ON_STDERR = frozenset("WEF")
 _MOST_BETWEEN = 10_000
 """Lines of stderr after which the second half is not expected any more."""
-_LONGEST = 1 << 20
 
 
 class Streams:
@@ -61,7 +61,7 @@ class Streams:
     def _two_in_one(self, number: int, line: str, starts: list[int], *, is_rest: bool) -> None:
         """A half, and a line behind it; `is_rest` if the half has no prefix, and may be the middle of one before."""
         half = line[: starts[0]]
-        if is_rest and self.broken and len(self.broken) < _LONGEST:
+        if is_rest and self.broken and len(self.broken) < LONGEST_LINE:
             half = self.broken + half
         else:
             self.settle()

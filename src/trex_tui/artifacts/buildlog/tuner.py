@@ -310,11 +310,6 @@ class Tuner:
         self._in_reformats = False
 
     @property
-    def has_begun(self) -> bool:
-        """Whether anything has been tuned."""
-        return bool(self.tunings)
-
-    @property
     def layer_name(self) -> str | None:
         """Name of the layer that is being tuned."""
         return self._layer.name if self._layer else None
