@@ -121,10 +121,26 @@ def test_per_batch_divides_every_time(artifacts: Path) -> None:
     words = "All times are per sample: divided by the batch (resnet-qat by 32, resnet18_fp16 by 1)."
     assert words in [caution.text for caution in per.cautions]
     assert title_words(per, 80).startswith("⚠ ")
-    assert " · per sample · A " in title_words(per, 80)
+    assert " · per sample · A " in title_words(per, 200)
+    assert " · per sample · " in title_words(per, 80)
     assert "per sample" not in title_words(plain, 200)
     (held,) = judge(per, [parse_gate("latency_p99_ms > 0.001")])
     assert " ms per sample" in held.why
+
+
+@pytest.mark.parametrize("per_batch", [False, True])
+def test_the_line_above_tells_every_verdict(artifacts: Path, per_batch: bool) -> None:
+    """Of three engines in 80 columns names give way, then milliseconds."""
+    found = compare(real(A100, artifacts), per_batch=per_batch)
+    wide, narrow = title_words(found, 200), title_words(found, 78)
+    assert len(wide) <= 200
+    assert len(narrow) <= 78
+    for place in found.others:
+        verdict = found.verdicts[place]
+        assert verdict is not None
+        for line in (wide, narrow):
+            assert verdict.outcome.value in line.partition(f"{'ABC'[place]}")[2]
+    assert narrow.count(" %)") == wide.count(" %)")
 
 
 def test_any_engine_may_be_the_baseline(artifacts: Path) -> None:

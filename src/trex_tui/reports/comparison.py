@@ -5,6 +5,7 @@ Engines are called by the letters of their columns: A is the baseline, or whatev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -26,6 +27,8 @@ MOST_GROUPS = 40
 LEAST_LABEL, MOST_LABEL = 8, 28
 LEAST_MS = 0.000_05
 """Less than this is 0.0000."""
+_BETWEEN = re.compile(r",? (?:layers )?[+−]?[\d.]+ ms (?=\()")
+"""Milliseconds before a share, which tells the same in fewer letters."""
 SLOWER, FASTER = "▲", "▼"
 LEAST_NAME = 8
 
@@ -134,7 +137,16 @@ def title_words(comparison: Comparison, width: int) -> str:
         f"{letter(place)} {shorten_middle(name, room)}{words}"
         for place, (name, words) in enumerate(zip(names, verdicts, strict=True))
     ]
-    return warning + " · ".join(parts)
+    whole = warning + " · ".join(parts)
+    if cell_len(whole) <= width:
+        return whole
+    # The table and the words beside it name the engines; what is said about each stands nowhere else in a line.
+    others = [(letter(place), verdicts[place]) for place in comparison.others]
+    named = warning + " · ".join(f"{name}{words}" for name, words in others)
+    if cell_len(named) <= width:
+        return named
+    brief = " · ".join(f"{name}{_BETWEEN.sub(' ', words)}" for name, words in others)
+    return (f"⚠ {count} · " if count else "") + ("per sample · " if comparison.per_batch else "") + brief
 
 
 def _verdict_words(comparison: Comparison, place: int) -> str:
