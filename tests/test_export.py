@@ -331,7 +331,10 @@ def test_settings_are_not_written_over_unasked(
     target.write_text("# mine\n")
     code, _, err = run(capsys, loop, "-o", target, "--format", "csv")
     assert code == 2
-    assert "holds settings; write elsewhere, or replace it with --force" in one_line(err)
+    assert (
+        "exists and was not written by `trex-tui export`; write elsewhere, or replace it with --force"
+        in one_line(err)
+    )
     assert target.read_text() == "# mine\n"
     assert run(capsys, loop, "-o", target, "--format", "csv", "--force")[0] == 0
     assert target.read_text().startswith("index,name,")

@@ -100,7 +100,8 @@ def test_files_of_others_are_not_written_over(timed, tmp_path, capsys):
     mine.write_text("mine")
     assert main(command) == 2
     assert (
-        "latency_series.csv is there, and not written by `trex-tui times`; --force" in capsys.readouterr().err
+        "latency_series.csv exists and was not written by `trex-tui times`; write elsewhere, or replace it with"
+        " --force" in capsys.readouterr().err
     )
     assert [one.name for one in tmp_path.iterdir()] == [mine.name]  # none, rather than some
     assert main([*command, "--force"]) == 0

@@ -56,9 +56,7 @@ def add_export(
     export.add_argument(
         "--format", choices=FORMATS, help="whatever the ending; trace is .perfetto.json or .trace.json"
     )
-    export.add_argument(
-        "--force", action="store_true", help="replace even a trex-tui.toml or pyproject.toml that is there"
-    )
+    export.add_argument("--force", action="store_true", help="replace FILE even if trex-tui did not write it")
     export.add_argument(
         "--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`"
     )

@@ -13,6 +13,8 @@ from trex_tui.errors import TrexError
 from trex_tui.reports.layers import is_missing
 from trex_tui.text import printable, shorten_middle
 
+SCHEMA = "trex-tui/layers/1"
+"""In the metadata of a file: by it `export` knows what it may replace."""
 _MOST_IN_CELL = 32_767
 """Characters of a cell in Excel (Microsoft: "Excel specifications and limits")."""
 
@@ -41,6 +43,7 @@ def write_parquet(engine: Engine, columns: Sequence[Column], chosen: Collection[
                 [_encodable(one) for one in cell] if isinstance(cell, tuple) else cell
                 for cell in frame[column.name]
             ]
+    frame.attrs["schema"] = SCHEMA
     data = io.BytesIO()
     frame.to_parquet(data, engine="pyarrow", index=False)
     return data.getvalue()
@@ -63,7 +66,9 @@ def write_xlsx(engine: Engine, columns: Sequence[Column], chosen: Collection[int
     data = io.BytesIO()
     book = xlsxwriter.Workbook(data, {"in_memory": True, "constant_memory": True})
     # Equal engines give equal files.
-    book.set_properties({"created": datetime(2000, 1, 1), "title": printable(engine.name)[:255]})
+    book.set_properties(
+        {"created": datetime(2000, 1, 1), "title": printable(engine.name)[:255], "comments": SCHEMA}
+    )
     sheet = book.add_worksheet("layers")
     bold = book.add_format({"bold": True})
     for place, column in enumerate(columns):
