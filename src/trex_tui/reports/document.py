@@ -210,7 +210,7 @@ class Document:
     diagnostics: Sequence[Diagnostic] = ()
 
 
-def make_table(  # noqa: PLR0913 - as the fields of Table
+def make_table(
     id: str,  # noqa: A002 - as the field of Table
     columns: Sequence[Column],
     items: Iterable[Any],
