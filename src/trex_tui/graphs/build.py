@@ -9,8 +9,8 @@ from enum import Enum
 from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.graphs import labels
 from trex_tui.graphs.choosing import chosen_layers, matching
+from trex_tui.graphs.labels import layer_lines, layer_tooltip, tensor_lines, tensor_text, tensor_tooltip
 from trex_tui.graphs.model import Edge, EdgeRole, EngineGraph, Node, NodeRole
 from trex_tui.graphs.paint import BINDING, TENSOR, ColorBy, Painter, tensor_line
 from trex_tui.graphs.regions import Generation, all_values, close_loops, follow_regions
@@ -99,7 +99,7 @@ class _Builder:
                 tensor.name,
                 port,
                 tensor.dtype,
-                f"{printable(tensor.name)}\n{labels.tensor_text(tensor)}",
+                f"{printable(tensor.name)}\n{tensor_text(tensor)}",
                 tensor_line(tensor.dtype),
             )
             for source, target, role, tensor, port in self._edges
@@ -123,8 +123,8 @@ class _Builder:
                 f"layer_{layer.index}",
                 NodeRole.LAYER,
                 layer.name,
-                labels.layer_lines(self._engine, layer, self._options.labels),
-                labels.layer_tooltip(self._engine, layer, metadata=self._options.metadata),
+                layer_lines(self._engine, layer, self._options.labels),
+                layer_tooltip(self._engine, layer, metadata=self._options.metadata),
                 painter.of(layer),
                 (2 * layer.index + 1, 0),
                 layer=layer,
@@ -179,8 +179,8 @@ class _Builder:
                     f"binding_{place}",
                     role,
                     binding.name,
-                    labels.tensor_lines(binding.name, None),
-                    labels.tensor_tooltip(binding.name, None, role.value),
+                    tensor_lines(binding.name, None),
+                    tensor_tooltip(binding.name, None, role.value),
                     BINDING,
                     (-1, place),
                 )
@@ -194,8 +194,8 @@ def _tensor_node(identity: str, role: NodeRole, name: str, value: Generation) ->
         identity,
         role,
         name,
-        labels.tensor_lines(name, value.tensor),
-        labels.tensor_tooltip(name, value.tensor, role.value),
+        tensor_lines(name, value.tensor),
+        tensor_tooltip(name, value.tensor, role.value),
         BINDING if role in (NodeRole.INPUT, NodeRole.OUTPUT) else TENSOR,
         order,
         tensor=value.tensor,
