@@ -32,7 +32,6 @@ _ENDINGS = {
     ".svg": "svg",
     ".png": "png",
     ".graphml": "graphml",
-    ".gexf": "gexf",
     ".json": "json",
     ".onnx": "onnx",
     ".csv": "csv",
@@ -50,6 +49,7 @@ EXPORT = OutputKind(
 )
 """Each format carries a mark: JSON its schema, ONNX the domain of its operators, pictures and graphs a comment, Parquet and
 Excel an entry of their metadata, CSV its header row."""
+DOT_TIMEOUT_S = 30.0
 LARGEST_FOR_DOT = 400
 """Nodes and edges up to which `--layout auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a chain
 of 5 000 layers almost a minute; the builtin layout needs one."""
@@ -174,7 +174,7 @@ def _table(engine: Engine, form: str, options: argparse.Namespace) -> tuple[str 
 
 
 def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
-    from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+    from trex_tui.graphs.build import GraphOptions, build_graph
     from trex_tui.graphs.labels import DEFAULT_LABELS, label_parts
     from trex_tui.graphs.paint import ColorBy
 
@@ -188,7 +188,6 @@ def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
             around=options.around,
             radius=options.radius,
             highlight=options.highlight,
-            regions=Regions(options.regions),
             constants=options.constants,
             metadata=options.metadata,
         ),
@@ -212,8 +211,7 @@ def _graph_as(engine: Engine, graph: EngineGraph, form: str, options: argparse.N
     if form == "json":
         document = networks.graph_document(engine, graph, columns)
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write = networks.write_graphml if form == "graphml" else networks.write_gexf
-    return write(engine, graph, columns)
+    return networks.write_graphml(engine, graph, columns)
 
 
 def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str | bytes:
@@ -232,7 +230,7 @@ def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str 
         from trex_tui.graphs.dot import write_dot
 
         try:
-            picture, said = drawn_by_dot(program, write_dot(graph), form, options.dot_timeout)
+            picture, said = drawn_by_dot(program, write_dot(graph), form, DOT_TIMEOUT_S)
         except DotTimeoutError as error:
             if is_asked or not has_other:
                 raise TrexError(f"{error}: {_instead(form, has_other=has_other)}") from None
@@ -253,7 +251,7 @@ def _instead(form: str, *, has_other: bool) -> str:
     builtin = (
         f"use --layout builtin, which for PNG takes {INSTALL}" if form == "png" else "use --layout builtin"
     )
-    return f"raise --dot-timeout, choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
+    return f"choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
 
 
 def _refuse_png(*, builtin: bool) -> None:
