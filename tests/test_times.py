@@ -249,6 +249,22 @@ def test_csv_leaves_numbers_alone():
     assert text == "'=a,b\n-0.1,\n,3\nx;=y,'-1\nTrue,\\ud800␀\n"
 
 
+@pytest.mark.parametrize("first", "=+-@＝＋－＠﹦﹢﹣﹫−")
+def test_no_text_in_csv_begins_a_formula(first):
+    texts = [f"{first}x", f" {first}x", f"\u3000{first}x"]
+    lines = csv_text(["name"], [[text] for text in texts]).splitlines()[1:]
+    assert lines == [f"'{first}x", f"' {first}x", f"' {first}x"]
+
+
+def test_controls_in_csv_are_shown():
+    assert csv_text(["name"], [["\t=1"], ["\r=1"], ["\n=1"], ["\ufeff=1"]]).splitlines()[1:] == [
+        "␉=1",
+        "␍=1",
+        "␊=1",
+        "\\ufeff=1",
+    ]
+
+
 def test_csv_of_times_has_no_formula_either(tmp_path):
     path = write_json(tmp_path / "=net.timing.json", [timing_row(300.0, 0.5)])
     run = times_of(load_engine(path))

@@ -33,7 +33,6 @@ _ENDINGS = {
     ".svg": "svg",
     ".png": "png",
     ".graphml": "graphml",
-    ".gexf": "gexf",
     ".json": "json",
     ".onnx": "onnx",
     ".csv": "csv",
@@ -42,6 +41,7 @@ _ENDINGS = {
 }
 _BINARY = ("png", "onnx", "parquet", "xlsx")
 _TABLES = ("csv", "parquet", "xlsx")
+DOT_TIMEOUT_S = 30.0
 LARGEST_FOR_DOT = 400
 """Nodes and edges up to which `--layout auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a chain
 of 5 000 layers almost a minute; the builtin layout needs one."""
@@ -149,7 +149,7 @@ def _table(engine: Engine, form: str, options: argparse.Namespace) -> tuple[str 
 
 
 def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
-    from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+    from trex_tui.graphs.build import GraphOptions, build_graph
     from trex_tui.graphs.labels import DEFAULT_LABELS, label_parts
     from trex_tui.graphs.paint import ColorBy
 
@@ -163,7 +163,6 @@ def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
             around=options.around,
             radius=options.radius,
             highlight=options.highlight,
-            regions=Regions(options.regions),
             constants=options.constants,
             metadata=options.metadata,
         ),
@@ -187,8 +186,7 @@ def _graph_as(engine: Engine, graph: EngineGraph, form: str, options: argparse.N
     if form == "json":
         document = networks.graph_document(engine, graph, columns)
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write = networks.write_graphml if form == "graphml" else networks.write_gexf
-    return write(engine, graph, columns)
+    return networks.write_graphml(engine, graph, columns)
 
 
 def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str | bytes:
@@ -207,7 +205,7 @@ def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str 
         from trex_tui.graphs.dot import write_dot
 
         try:
-            picture, said = drawn_by_dot(program, write_dot(graph), form, options.dot_timeout)
+            picture, said = drawn_by_dot(program, write_dot(graph), form, DOT_TIMEOUT_S)
         except DotTimeoutError as error:
             if is_asked or not has_other:
                 raise TrexError(f"{error}: {_instead(form, has_other=has_other)}") from None
@@ -228,7 +226,7 @@ def _instead(form: str, *, has_other: bool) -> str:
     builtin = (
         f"use --layout builtin, which for PNG takes {INSTALL}" if form == "png" else "use --layout builtin"
     )
-    return f"raise --dot-timeout, choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
+    return f"choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
 
 
 def _refuse_png(*, builtin: bool) -> None:

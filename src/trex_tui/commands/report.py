@@ -13,7 +13,8 @@ from trex_tui.commands.engines import load_each
 from trex_tui.commands.output import complain
 from trex_tui.commands.report_arguments import FORMATS
 from trex_tui.errors import TrexError
-from trex_tui.reports.report.model import SCHEMA, TOP, Report
+from trex_tui.reports.document import TOP, Document
+from trex_tui.reports.report.document import SCHEMA
 from trex_tui.services.completion import typed_path
 from trex_tui.services.places import reason, write_atomically
 from trex_tui.text import printable
@@ -85,10 +86,10 @@ def _check_target(path: Path, *, force: bool) -> None:
 def _is_report(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-    return not head or SCHEMA.encode() in head
+    return not head or SCHEMA.rpartition("/")[0].encode() in head
 
 
-def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Report:
+def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Document:
     from trex_tui.lint.reading import find_config
     from trex_tui.lint.registry import registry
     from trex_tui.lint.run import run
@@ -115,7 +116,7 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
         return make_report(linted, compared, (*strays, *rules.diagnostics), top)
 
 
-def _text(report: Report, form: str) -> str:
+def _text(report: Document, form: str) -> str:
     if form == "html":
         from trex_tui.reports.report.page import report_page
 
