@@ -198,7 +198,7 @@ def test_markdown_holds_together_whatever_names_say(capsys, tmp_path):
             continue
         if line.startswith("```"):
             fence, fenced = line.removesuffix("text"), fenced + 1
-        assert "<" not in line.replace("<!-- trex-tui/report/1 -->", "")
+        assert "<" not in line.replace("<!-- trex-tui/report/2 -->", "")
         assert "](" not in line
         width = (width or cells(line)) if line.startswith("|") else 0
         assert width == (cells(line) if line.startswith("|") else 0)

@@ -13,7 +13,7 @@ from trex_tui.commands.engines import load_each
 from trex_tui.commands.output import complain
 from trex_tui.commands.report_arguments import FORMATS
 from trex_tui.errors import TrexError
-from trex_tui.reports.report.model import TOP, Report
+from trex_tui.reports.document import TOP, Document
 from trex_tui.services.completion import typed_path
 from trex_tui.text import printable
 
@@ -62,7 +62,7 @@ def _format(output: Path | None, wanted: str | None) -> str:
     return form
 
 
-def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Report:
+def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Document:
     from trex_tui.lint.reading import find_config
     from trex_tui.lint.registry import registry
     from trex_tui.lint.run import run
@@ -89,7 +89,7 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
         return make_report(linted, compared, (*strays, *rules.diagnostics), top)
 
 
-def _text(report: Report, form: str) -> str:
+def _text(report: Document, form: str) -> str:
     if form == "html":
         from trex_tui.reports.report.page import report_page
 

@@ -114,13 +114,14 @@ def comparison_as(form: ExportFormat, shown: Shown) -> str:
     if form is ExportFormat.TEXT:
         from rich.console import Console
 
-        from trex_tui.reports.diff.text import print_diff
+        from trex_tui.reports.diff.sections import sections
+        from trex_tui.reports.diff.text import print_sections
 
         console = Console(
             file=io.StringIO(), width=1_000_000, color_system=None, markup=False, highlight=False
         )
         with console.capture() as captured:
-            print_diff(shown, console)
+            print_sections(sections(shown), console)
         return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     raise ValueError(f"{form} is no text")
 
