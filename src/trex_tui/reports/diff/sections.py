@@ -61,9 +61,9 @@ def sections(shown: Shown) -> Iterator[Section]:
     if len(comparison.engines) > 2:
         yield _ranking(comparison)
     for id_, title, rows in (
-        ("by_kind", "By kind", comparison.by_kind),
-        ("by_precision", "By precision", comparison.by_precision),
-        ("by_module", "By module", comparison.by_module),
+        ("by-kind", "By kind", comparison.by_kind),
+        ("by-precision", "By precision", comparison.by_precision),
+        ("by-module", "By module", comparison.by_module),
     ):
         if table := _groups(id_, shown, rows):
             yield Section(id_, title, tables=[table])
