@@ -34,10 +34,11 @@ from trex_tui.analysis.compare import (
     Pin,
     compare,
 )
+from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts import find
 from trex_tui.engine.engine import Engine, load_set
 from trex_tui.reports.comparison import title_words
-from trex_tui.reports.diff.gates import judge, parse_gate
+from trex_tui.reports.diff.gates import METRICS, judge
 
 BY_NAME = {one.name: one for one in REAL_SETS}
 A100 = ("resnet-A100/fp32/resnet", "resnet-A100/fp16/resnet", "resnet-qat")
@@ -124,7 +125,7 @@ def test_per_batch_divides_every_time(artifacts: Path) -> None:
     assert " · per sample · A " in title_words(per, 200)
     assert " · per sample · " in title_words(per, 80)
     assert "per sample" not in title_words(plain, 200)
-    (held,) = judge(per, [parse_gate("latency_p99_ms > 0.001")])
+    (held,) = judge(per, [parse_gate("latency_p99_ms > 0.001", METRICS)])
     assert " ms per sample" in held.why
 
 

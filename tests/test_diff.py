@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from helpers import chain, write_graph, write_profile
 from trex_tui import load_engine
 from trex_tui.analysis.compare import compare
+from trex_tui.analysis.gates import GateError, parse_gate
 from trex_tui.cli import main
 from trex_tui.reports.diff.choice import Shown, filtered, letter, signed_ms
-from trex_tui.reports.diff.gates import METRICS, GateError, judge, parse_gate
+from trex_tui.reports.diff.gates import METRICS, judge
 from trex_tui.reports.diff.sections import LEAST_PART, sections, shorten_parts
 
 HOSTILE = "<script>alert(1)</script> | [x](javascript:x) `a` \x1b]0;t\x07 *b* &amp; \u202e ]]>"
@@ -313,14 +314,14 @@ def test_what_is_no_gate_is_told_in_a_line(pair, capsys, gate):
 
 
 @given(
-    metric=st.sampled_from([name for name in METRICS if "." not in name]),
+    metric=st.sampled_from(METRICS.names),
     operator=st.sampled_from([">", ">=", "<", "<=", "==", "!="]),
     sign=st.sampled_from(["", "+", "-"]),
     number=st.floats(0, 1e6).map(lambda number: round(number, 3)),
     gap=st.sampled_from(["", " ", "  "]),
 )
 def test_gates_are_read_as_written(metric, operator, sign, number, gap):
-    gate = parse_gate(f"{metric}{gap}{operator}{gap}{sign}{number}")
+    gate = parse_gate(f"{metric}{gap}{operator}{gap}{sign}{number}", METRICS)
     assert (gate.metric, gate.operator, gate.is_relative) == (metric, operator, bool(sign))
     assert gate.number == pytest.approx(-number if sign == "-" else number)
 
@@ -328,7 +329,7 @@ def test_gates_are_read_as_written(metric, operator, sign, number, gap):
 @given(st.text(max_size=30))
 def test_any_text_is_a_gate_or_an_error(text):
     with contextlib.suppress(GateError):
-        assert parse_gate(text).metric in {name.partition(".")[0] for name in METRICS}
+        assert parse_gate(text, METRICS).metric in METRICS.names
 
 
 def test_noise_does_not_let_a_gate_fall(tmp_path):
@@ -348,7 +349,7 @@ def test_noise_does_not_let_a_gate_fall(tmp_path):
         (folder / "net.timing.json").write_text(json.dumps(rows), encoding="utf-8")
         engines.append(load_engine(folder))
     comparison = compare(engines)
-    gate = parse_gate("latency_median_ms > +0.01%")
+    gate = parse_gate("latency_median_ms > +0.01%", METRICS)
     (strict,), (lenient,) = judge(comparison, [gate]), judge(comparison, [gate], significant=True)
     assert comparison.verdict.outcome.value == "not distinguishable"
     assert (strict.fell, lenient.fell) == (True, False)

@@ -166,9 +166,9 @@ def _open(options: argparse.Namespace) -> int:
 
 def _meant(word: str) -> str:
     """The command that somebody may have meant, as the end of a sentence."""
-    from difflib import get_close_matches
+    from trex_tui.text import close_matches
 
-    similar = get_close_matches(word, _COMMANDS, 1)
+    similar = close_matches(word, _COMMANDS)
     return f"; did you mean the command {similar[0]}?" if similar else ""
 
 

@@ -8,14 +8,34 @@ This module imports nothing heavy: the headless commands and the screens share i
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 MISSING = "–"
 """What stands where a value is unknown. Unknown is not zero."""
 
 ELLIPSIS = "…"
+
+
+_SCALES = {
+    "": 1.0,
+    "k": 1e3,
+    "m": 1e6,
+    "g": 1e9,
+    "t": 1e12,
+    "ki": 2.0**10,
+    "mi": 2.0**20,
+    "gi": 2.0**30,
+    "ti": 2.0**40,
+}
+_QUANTITY_UNITS: dict[str, dict[str, float]] = {
+    "milliseconds": {"": 1.0, "ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "s": 1e3},
+    "percent": {"": 1.0, "%": 1.0},
+    "bytes": _SCALES | {f"{scale}b": factor for scale, factor in _SCALES.items()},
+}  # fmt: skip
+_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(.*)", re.DOTALL)
 
 
 @lru_cache(maxsize=4096)
@@ -120,3 +140,32 @@ def is_number_with_unit(before: str, after: str) -> bool:
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """`1 layer`, `2 layers`; `many` for irregular plurals."""
     return f"{count} {noun if count == 1 else many or noun + 's'}"
+
+
+def parse_quantity(text: str, unit: str) -> float | None:
+    """A number with a unit, `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit.
+
+    Args:
+        unit: As columns name it: `milliseconds`, `bytes`, `percent`, or empty for a count.
+    """
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    factor = _QUANTITY_UNITS.get(unit, _SCALES).get(found[2].casefold())
+    if factor is None:
+        return None
+    value = float(found[1]) * factor
+    return value if math.isfinite(value) else None
+
+
+def close_matches(word: str, known: Collection[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known words that look like one that is not known, the likeliest first."""
+    from difflib import get_close_matches
+
+    return get_close_matches(word, list(known), most, cutoff)
+
+
+def did_you_mean(word: str, known: Collection[str], most: int = 1, cutoff: float = 0.6) -> str:
+    """`did you mean A or B?`; empty if nothing is similar."""
+    similar = close_matches(word, known, most, cutoff)
+    return f"did you mean {' or '.join(similar)}?" if similar else ""

@@ -6,10 +6,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.compare import compare
+from trex_tui.analysis.gates import parse_gate
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.filtering import FilterError
 from trex_tui.reports.diff.choice import TOP, Shown, filtered
-from trex_tui.reports.diff.gates import judge, parse_gate
+from trex_tui.reports.diff.gates import METRICS, judge
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def run_diff(options: argparse.Namespace, engines: Sequence[Engine]) -> int:
     Raises:
         TrexError: Fewer than two engines, no such baseline, a filter or a gate that makes no sense.
     """
-    gates = [parse_gate(text) for text in options.fail_on]
+    gates = [parse_gate(text, METRICS) for text in options.fail_on]
     if len(engines) < 2:
         found = f"only {printable(engines[0].name)}" if engines else "none"
         raise TrexError(f"diff compares two or more engines; there is {found}")

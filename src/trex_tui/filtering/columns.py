@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.engine.columns import Column
+from trex_tui.text import close_matches, parse_quantity
 
 ALIASES: dict[str, str] = {
     "ms": "latency_ms",
@@ -44,27 +42,10 @@ ALIASES: dict[str, str] = {
 LISTS = frozenset({"onnx_nodes", "input_shapes", "output_shapes", "input_formats", "output_formats"})
 """Columns that hold several values: one that fits is enough."""
 
-_SCALES = {
-    "": 1.0,
-    "k": 1e3,
-    "m": 1e6,
-    "g": 1e9,
-    "t": 1e12,
-    "ki": 2.0**10,
-    "mi": 2.0**20,
-    "gi": 2.0**30,
-    "ti": 2.0**40,
-}
-_UNITS: dict[str, dict[str, float]] = {
-    "milliseconds": {"": 1.0, "ns": 1e-6, "us": 1e-3, "µs": 1e-3, "μs": 1e-3, "ms": 1.0, "s": 1e3},
-    "percent": {"": 1.0, "%": 1.0},
-    "bytes": _SCALES | {f"{scale}b": factor for scale, factor in _SCALES.items()},
-}  # fmt: skip
 _WRITTEN = {
     "milliseconds": "us ms s",
     "percent": "%",
 }
-_NUMBER = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(.*)", re.DOTALL)
 
 
 def find_column(name: str) -> Column | None:
@@ -75,28 +56,14 @@ def find_column(name: str) -> Column | None:
 
 def nearest_names(name: str) -> list[str]:
     """Names and short names that look like `name`, the likeliest first."""
-    from difflib import get_close_matches
-
     known = [*ALL_COLUMNS_BY_NAME, *ALIASES]
     begin = [one for one in known if len(name) > 1 and one.startswith(name.casefold())]
-    return list(dict.fromkeys([*begin, *get_close_matches(name.casefold(), known, 3, 0.7)]))[:3]
+    return list(dict.fromkeys([*begin, *close_matches(name.casefold(), known, 3, 0.7)]))[:3]
 
 
 def parse_number(text: str, column: Column) -> float | None:
     """The number in the column's unit: `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit."""
     return parse_quantity(text, column.unit)
-
-
-def parse_quantity(text: str, unit: str) -> float | None:
-    """As `parse_number`, of a unit as columns name it: `milliseconds`, `bytes`, `percent`, or empty for a count."""
-    found = _NUMBER.fullmatch(text)
-    if found is None:
-        return None
-    factor = _UNITS.get(unit, _SCALES).get(found[2].casefold())
-    if factor is None:
-        return None
-    value = float(found[1]) * factor
-    return value if math.isfinite(value) else None
 
 
 def units_of(column: Column) -> str:

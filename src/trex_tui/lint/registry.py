@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.errors import Diagnostic, Severity, TrexError
 from trex_tui.lint import rules as house
 from trex_tui.lint.model import Rule
-from trex_tui.text import printable
+from trex_tui.text import did_you_mean, printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -80,10 +80,7 @@ def unknown(complaint: str, wanted: str, known: Sequence[str]) -> str:
 
 def similar(wanted: str, known: Sequence[str]) -> str:
     """`did you mean A or B?`; empty if nothing is similar."""
-    from difflib import get_close_matches  # for messages only
-
-    close = get_close_matches(wanted, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else ""
+    return did_you_mean(wanted, known, 3, 0.5)
 
 
 @lru_cache(maxsize=1)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trex_tui.analysis.compare.model import Block, Change, ChangeKind, Comparison
+from trex_tui.analysis.gates import GateResult
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import FilterError, filter_layers
-from trex_tui.reports.diff.gates import GateResult
 from trex_tui.text import MISSING, format_ms, plural, printable
 
 TOP = 20

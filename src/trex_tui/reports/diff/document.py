@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from trex_tui.analysis.compare.model import Block, Comparison, Difference, Match, Row, Verdict
+from trex_tui.analysis.gates import GateResult
 from trex_tui.analysis.latency import end_to_end
 from trex_tui.reports.accuracy import accuracy_documents
 from trex_tui.reports.csv_text import csv_text
 from trex_tui.reports.diff.choice import Shown, layers_of
-from trex_tui.reports.diff.gates import GateResult
 from trex_tui.reports.plain import plain
 
 SCHEMA = "trex-tui/diff/1"
@@ -116,7 +116,7 @@ def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
 def _gate(result: GateResult) -> dict[str, Any]:
     return {
         "gate": result.gate.text,
-        "engine": result.engine,
+        "engine": result.index,
         "fell": result.fell,
         "value": result.value,
         "baseline": result.baseline,

@@ -1,21 +1,11 @@
-"""Gates: conditions on a comparison that a build may fail by, such as `latency_p99_ms > +5%`.
-
-    METRIC OPERATOR NUMBER
-
-A number with a sign is a difference to the baseline, in the metric's unit or, with `%`, in percent of the baseline's value; a
-number without a sign is the engine's own value. Units as in filters: `5us`, `10Mi`. The gate falls where the condition holds
-for an engine that is not the baseline.
-"""
+"""Gates of `diff`: a metric of an engine, held against a number or against the baseline (`analysis.gates`)."""
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Sequence
 
 from trex_tui.analysis.compare.model import Comparison, Outcome
+from trex_tui.analysis.gates import Gate, GateError, GateMetrics, GateResult
 from trex_tui.analysis.latency import end_to_end
 from trex_tui.analysis.memory import activation_memory
 from trex_tui.analysis.timing import timing_statistics
@@ -23,124 +13,25 @@ from trex_tui.artifacts.metadata import LatencySummary
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.errors import TrexError
-from trex_tui.filtering.columns import parse_quantity
 from trex_tui.text import format_bytes, format_ms
 
-_OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
-_GATE = re.compile(
-    r"\s*(?P<metric>[A-Za-z_][\w.]*)\s*(?P<operator>[<>]=?|==|!=)\s*(?P<sign>[+\-−]?)\s*(?P<number>\S+)\s*"
-)
-_UNITS = {"_ms": "milliseconds", "_bytes": "bytes"}
 _PERCENTILES = {"p90": 90.0, "p95": 95.0, "p99": 99.0}
 _END_TO_END = tuple(f"latency_{name}_ms" for name in ("min", "mean", "median", "p90", "p95", "p99", "max"))
-METRICS: tuple[str, ...] = (
-    *_END_TO_END,
-    "throughput_qps",
-    "latency_sum_ms",
-    "latency_sum_ms.KIND_OR_PRECISION",
-    "layers",
-    "layers.KIND_OR_PRECISION",
-    "weights_bytes",
-    "activation_peak_bytes",
+_KINDS_AND_PRECISIONS = (
+    *(kind.value for kind in LayerKind),
+    *(dtype.value.casefold() for dtype in DataType),
+)
+METRICS = GateMetrics(
+    names=(
+        *_END_TO_END,
+        *("throughput_qps", "latency_sum_ms", "layers", "weights_bytes", "activation_peak_bytes"),
+    ),
+    examples=("latency_p99_ms > +5%", "layers.fp32 > 0"),
+    parts={"layers": _KINDS_AND_PRECISIONS, "latency_sum_ms": _KINDS_AND_PRECISIONS},
+    part_noun="kind or precision",
+    has_baseline=True,
 )
 """What a gate may be about. `latency_sum_ms` is the sum of layer times; the others named latency are end to end."""
-
-
-class GateError(TrexError):
-    """The text of a gate makes no sense, or a gate cannot be judged; the message says where."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A condition.
-
-    Attributes:
-        text: As written.
-        metric: One of `METRICS`, lower case.
-        part: Kind or precision of `layers.fp32`; empty for the whole.
-        operator: `>` and its like.
-        number: In the metric's unit, or percent.
-        is_relative: The number is a difference to the baseline.
-        is_percent: That difference is in percent of the baseline's value.
-    """
-
-    text: str
-    metric: str
-    part: str
-    operator: str
-    number: float
-    is_relative: bool
-    is_percent: bool
-
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """What became of a gate for one engine.
-
-    Attributes:
-        engine: Place of the engine.
-        fell: Whether the condition holds.
-        value, baseline: Of the metric; None where unknown.
-        compared: What was compared with the gate's number: the value, the difference, or the difference in percent.
-        why: In a sentence.
-    """
-
-    gate: Gate
-    engine: int
-    fell: bool
-    value: float | None
-    baseline: float | None
-    compared: float | None
-    why: str
-
-
-def parse_gate(text: str) -> Gate:
-    """Read a gate.
-
-    Raises:
-        GateError: It is none; the message says what was expected.
-    """
-    found = _GATE.fullmatch(text)
-    if found is None:
-        raise GateError(f"no gate: {text!r}; write one as `latency_p99_ms > +5%` or `layers.fp32 > 0`")
-    metric, _, part = found["metric"].casefold().partition(".")
-    _check_metric(text, metric, part)
-    written = found["number"]
-    is_percent = written.endswith("%")
-    unit = "percent" if is_percent else next((u for end, u in _UNITS.items() if metric.endswith(end)), "")
-    number = parse_quantity(written, unit)
-    if number is None:
-        raise GateError(f"no number in the gate {text!r}: {written!r}")
-    is_relative = bool(found["sign"])
-    if is_percent and not is_relative:
-        raise GateError(
-            f"in the gate {text!r}, a percentage is of the baseline: write +{written} or -{written}"
-        )
-    signed = -number if found["sign"] in ("-", "−") else number
-    return Gate(text.strip(), metric, part, found["operator"], signed, is_relative, is_percent)
-
-
-def _check_metric(text: str, metric: str, part: str) -> None:
-    whole = [name.partition(".")[0] for name in METRICS]
-    if metric not in whole:
-        near = get_close_matches(metric, whole, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
-        raise GateError(f"no metric {metric!r} in the gate {text!r}; {hint}")
-    if not part:
-        return
-    parts = [*(kind.value for kind in LayerKind), *(dtype.value.casefold() for dtype in DataType)]
-    if metric not in ("layers", "latency_sum_ms") or part not in parts:
-        near = get_close_matches(part, parts, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise GateError(f"no kind or precision {part!r} of {metric} in the gate {text!r}{hint}")
 
 
 def judge(comparison: Comparison, gates: Sequence[Gate], *, significant: bool = False) -> list[GateResult]:
@@ -158,28 +49,21 @@ def judge(comparison: Comparison, gates: Sequence[Gate], *, significant: bool = 
 def _judge(comparison: Comparison, gate: Gate, engine: int, significant: bool) -> GateResult:
     value = _value(comparison, gate, engine)
     baseline = _value(comparison, gate, comparison.baseline) if gate.is_relative else None
-    compared = value
-    if gate.is_relative:
-        assert baseline is not None
-        compared = value - baseline
-        if gate.is_percent:
-            if not baseline:
-                raise GateError(f"the gate {gate.text!r} cannot be judged: the baseline's {gate.metric} is 0")
-            compared = 100.0 * compared / baseline
-    fell = _OPERATORS[gate.operator](compared, gate.number)
+    compared = gate.compare(value, baseline)
+    fell = gate.falls(compared)
     why = _words(comparison, gate, engine, value, baseline, compared)
     verdict = comparison.verdicts[engine]
     is_end_to_end = gate.metric in _END_TO_END or gate.metric == "throughput_qps"
     if fell and significant and is_end_to_end and verdict is not None and verdict.outcome is Outcome.SAME:
         fell, why = False, f"{why}; but not distinguishable from noise"
-    return GateResult(gate, engine, fell, value, baseline, compared, why)
+    label = comparison.sides[engine].label
+    return GateResult(gate, label, fell, value, baseline, compared, why, engine)
 
 
 def _words(
     comparison: Comparison, gate: Gate, engine: int, value: float, baseline: float | None, compared: float
 ) -> str:
-    metric = f"{gate.metric}.{gate.part}" if gate.part else gate.metric
-    words = f"{comparison.sides[engine].label}: {metric} is {_shown(gate, value)}"
+    words = f"{comparison.sides[engine].label}: {gate.name} is {_shown(gate, value)}"
     if comparison.per_batch and gate.metric.endswith("_ms"):
         words += " per sample"
     if baseline is None:
@@ -200,8 +84,8 @@ def _shown(gate: Gate, value: float) -> str:
 def _value(comparison: Comparison, gate: Gate, place: int) -> float:
     value = _metric(comparison, gate, place)
     if value is None:
-        name, per = comparison.sides[place].label, f"{gate.metric}.{gate.part}" if gate.part else gate.metric
-        raise GateError(f"the gate {gate.text!r} cannot be judged: {per} of {name} is unknown")
+        name = comparison.sides[place].label
+        raise GateError(f"the gate {gate.text!r} cannot be judged: {gate.name} of {name} is unknown")
     return value
 
 
