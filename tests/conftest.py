@@ -14,6 +14,34 @@ from hypothesis import settings
 
 from helpers import ARTIFACTS, examples
 
+_KEPT = (
+    "HOME",
+    "PATH",
+    "LANG",
+    "TERM",
+    "TMPDIR",
+    "USER",
+    "CI",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
+_KEPT_PREFIXES = ("COV_", "COVERAGE_", "HYPOTHESIS_", "PYENV_", "PYTEST_", "UPDATE_GOLDENS")
+_KEPT_PREFIXES += ("TREX_TUI_ARTIFACTS", "TREX_TUI_THOROUGH")
+
+
+def _clean_environment() -> None:
+    """Drop the developer's variables, so that programs under test run as on an ordinary machine.
+
+    PYTHONUNBUFFERED, for one, hides what a failing flush at the end of a program does.
+    """
+    for variable in list(os.environ):
+        if variable not in _KEPT and not variable.startswith(_KEPT_PREFIXES):
+            del os.environ[variable]
+
+
+_clean_environment()
+
 settings.register_profile("local", deadline=None, max_examples=examples(80))
 settings.register_profile("ci", deadline=None, max_examples=examples(80), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")

@@ -178,7 +178,6 @@ COMMANDS = (
     Command("export {set} -o - --format dot", "text"),
     Command("export {set} -o - --format svg", "svg"),
     Command("export {set} -o - --format graphml", "xml"),
-    Command("export {set} -o - --format gexf", "xml"),
     Command("export {set} -o - --format json", "json"),
     Command("export {set} -o - --format csv", "csv"),
     Command("export {set} -o - --format trace", "json"),

@@ -234,12 +234,44 @@ class TestDiff:
         content["gates"] = [{"gate": "g\x1b", "output": "y", "fell": True, "why": "\x9b"}]
         sections = list(accuracy_sections(accuracy_of(content, tmp_path)))
         assert sections[0].is_warning
-        texts = [text for one in sections for text in (one.title, *one.lines)]
-        texts += [cell for one in sections if one.table for row in one.table.rows for cell in row]
+        texts = [text for one in sections for text in (one.title, *one.sentences)]
+        texts += [
+            text
+            for one in sections
+            for table in one.tables
+            for index in range(len(table.columns))
+            for text in table.texts(index)
+        ]
         assert all(text.isprintable() for text in texts)
 
 
 class TestReport:
+    def test_numbers_are_those_of_the_file(self, sets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        small = {"mae": 1.234e-05, "max_abs": 3.2e-07, "rmse": 2e-05, "cosine": 0.25}
+        content = document(side(sets / "fp32/net.engine"), side(sets / "int8/net.engine"))
+        content["outputs"] = [
+            {"name": "big", "mae": 0.0123, "elements": 900},
+            {"name": "small", **small, "elements": 1_500_000},
+        ]
+        put(sets / "int8/net.accuracy/output_diff.json", content)
+        assert main(["report", str(sets / "int8"), "--format", "json"]) == 0
+        (engine,) = json.loads(capsys.readouterr().out)["engines"]
+        differences, likeness = (
+            {row["output"]: row for row in table["rows"]}
+            for section in engine["sections"]
+            if section["id"].startswith("accuracy-")
+            for table in section["tables"]
+        )
+        assert {key: differences["small"][key] for key in ("mae", "max_abs", "rmse")} == {
+            key: small[key] for key in ("mae", "max_abs", "rmse")
+        }
+        assert (differences["big"]["mae"], differences["big"]["max_abs"]) == (0.0123, None)
+        assert (likeness["small"]["elements"], likeness["small"]["cosine"]) == (1_500_000, 0.25)
+        assert main(["report", str(sets / "int8"), "--format", "html"]) == 0
+        page = capsys.readouterr().out
+        assert '<td data-value="1.234e-05">1.234e-05</td>' in page
+        assert '<td data-value="1500000">1.50 M</td>' in page
+
     def test_one_engine_and_a_comparison_tell_it_once(
         self, sets: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import trex_tui.data
+import trex_tui.analysis.gpu_peaks
 from trex_tui.analysis.device import (
     UNKNOWN_DEVICE,
     DeviceModel,
@@ -19,8 +19,8 @@ from trex_tui.analysis.device import (
     peak_ops,
     peaks_of,
 )
+from trex_tui.analysis.gpu_peaks import gpu_peaks
 from trex_tui.artifacts.metadata import Metadata
-from trex_tui.data import gpu_peaks
 from trex_tui.engine.dtypes import DataType
 
 FP16, FP32, INT8 = DataType.FP16, DataType.FP32, DataType.INT8
@@ -293,7 +293,7 @@ class TestCorrections:
 class TestData:
     def test_every_value_names_its_evidence(self) -> None:
         root = json.loads(
-            (Path(trex_tui.data.__file__).parent / "gpu_peaks.json").read_text(encoding="utf-8")
+            (Path(trex_tui.analysis.gpu_peaks.__file__).parent / "gpu_peaks.json").read_text(encoding="utf-8")
         )
         assert all(one["title"] and one["kind"] for one in root["sources"].values())
         values = [

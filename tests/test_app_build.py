@@ -330,6 +330,26 @@ async def test_view_is_kept_when_read_again(tmp_path):
         assert "Nothing broke" in session.text
 
 
+@pytest.mark.parametrize(
+    ("view", "keys"),
+    [
+        (View.LAYERS, (SortKey("chosen_ms", descending=True),)),
+        (View.MESSAGES, (SortKey("line", descending=False), SortKey("severity", descending=True))),
+        (View.MEMORY, (SortKey("line", descending=True),)),
+    ],
+)
+async def test_order_is_kept_when_read_again(tmp_path, view, keys):
+    async with running(built(tmp_path), tab="build") as session:
+        before = await show(session, view)
+        assert before.table.sort_keys != keys
+        before.table.set_sort(keys)
+        shown = list(before.table.shown_rows)
+        await session.press("R")
+        await session.until(lambda: pane(session) is not before and pane(session).facts is not None)
+        assert pane(session).table.sort_keys == keys
+        assert list(pane(session).table.shown_rows) == shown
+
+
 # No log, bad logs
 
 

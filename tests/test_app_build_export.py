@@ -33,6 +33,15 @@ HOSTILE = Listing(
 
 def test_rows_are_harmless_and_unknown_is_no_number() -> None:
     assert listing_csv(HOSTILE) == "name,time_ms,ok\n<b>|␛[31m,,True\n"
+    formulas = Listing(
+        "trex-tui/x/1", "things", "a.log", ("name",), [('=HYPERLINK("x")',), ("＝1",), ("+a",)]
+    )
+    assert list(csv.reader(io.StringIO(listing_csv(formulas)))) == [
+        ["name"],
+        ['\'=HYPERLINK("x")'],
+        ["'＝1"],
+        ["'+a"],
+    ]
     assert listing_document(HOSTILE)["things"] == [{"name": "<b>|\x1b[31m", "time_ms": None, "ok": True}]
     row = listing_markdown(HOSTILE).splitlines()[2]
     assert "<b>" not in row

@@ -13,8 +13,10 @@ from textual.widgets import Input
 from trex_tui.app import TrexApp, run_app
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
 from trex_tui.faults import LOG_VARIABLE, report
+from trex_tui.loading import LoadOptions, load
+from trex_tui.opening import Reloaded, Request
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.engines import EnginesScreen
+from trex_tui.screens.engines import EngineOpened, EnginesScreen
 from trex_tui.screens.text import TextScreen
 from trex_tui.widgets.table_model import SortKey
 from tui import MOST_TURNS, TO_LAYERS, named_engine, running, several_engines, small_engine, wait_until, write
@@ -296,3 +298,56 @@ async def test_hostile_names_of_files_and_devices(tmp_path):
         await session.press("exclamation_mark")
         check_harmless(session.text)
         assert "␛[31m[red]" in session.text
+
+
+# Reading again, and leaving at once
+
+
+TURNS = (*range(0, 24, 2), 30, 40, 60, 90)
+"""After so many turns of the loop the next thing happens: each finds the screen half mounted in another way."""
+
+
+async def turn(number):
+    for _ in range(number):
+        await asyncio.sleep(0)
+
+
+async def linted(app, engine):
+    """Wait for an engine and its findings; the pilot would wait for widgets that go meanwhile."""
+    for _ in range(MOST_TURNS):
+        screen = app.screen
+        if isinstance(screen, EngineScreen) and screen.engine is engine and screen.lint is not None:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail(f"the engine and its findings did not come: {app.screen}")
+
+
+async def test_an_engine_read_again_may_come_while_its_screen_is_made(tmp_path):
+    async with running(several_engines(tmp_path)) as session:
+        app, old = session.app, session.listed.rows[FAST].engine
+        for turns in TURNS:
+            new = load(old.source, LoadOptions())
+            app.post_message(EngineOpened(old))
+            await turn(turns)
+            app.post_message(Reloaded(Request((), LoadOptions()), old, new))
+            await linted(app, new)
+            app.screen.action_back()
+            old = new
+        assert app.crash is None
+
+
+async def test_an_engine_may_be_left_while_it_is_replaced(tmp_path):
+    async with running(several_engines(tmp_path)) as session:
+        app, old = session.app, session.listed.rows[FAST].engine
+        for turns in TURNS:
+            new = load(old.source, LoadOptions())
+            app.post_message(EngineOpened(old))
+            await linted(app, old)
+            app.post_message(Reloaded(Request((), LoadOptions()), old, new))
+            await turn(turns)
+            app.screen.action_back()
+            app.post_message(EngineOpened(new))
+            await linted(app, new)
+            app.screen.action_back()
+            old = new
+        assert app.crash is None

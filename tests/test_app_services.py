@@ -327,7 +327,7 @@ async def test_export_that_cannot_be_written_asks_again(net, monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("trex_tui.services.export.write_atomically", fail)
+    monkeypatch.setattr("trex_tui.artifacts.output_files.write_atomically", fail)
     async with table(net) as session:
         await session.press("e", "enter")
         await session.until(lambda: "Permission denied" in session.text)

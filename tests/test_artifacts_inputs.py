@@ -14,7 +14,7 @@ from test_artifacts_archive import BUILD_LOG, packed
 from trex_tui.accuracy.engines import RunOptions
 from trex_tui.accuracy.work import Request, run_comparison
 from trex_tui.artifacts import archive, find
-from trex_tui.artifacts.inputs import Inputs, inputs_of
+from trex_tui.artifacts.output_files import Inputs, inputs_of
 from trex_tui.cli import main
 from trex_tui.errors import TrexError
 

@@ -100,8 +100,13 @@ def test_metadata(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert (metadata.builder_precision, notes) == ("FP32+FP16", [])
     target.write_text("mine")
     assert main(["metadata", str(log), "-o", str(target)]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists and was not written by `trex-tui metadata`" in capsys.readouterr().err
     assert target.read_text() == "mine"
+    assert main(["metadata", str(log), "-o", str(target), "--force"]) == 0
+    assert main(["metadata", str(log), "-o", str(target)]) == 0  # with the same content
+    before = log.read_bytes()
+    assert main(["metadata", str(log), "-o", str(log), "--force"]) == 2
+    assert log.read_bytes() == before
     assert main(["metadata", str(log), "-o", str(tmp_path / "no" / "where.json")]) == 2
 
 

@@ -324,7 +324,7 @@ class TestCommand:
         assert convert(net / "in", "-o", out) == 0
         (out / "net.graph.json").write_text("mine")
         assert convert(net / "in", "-o", out) == 2
-        assert "net.graph.json: already there; replace with --force" in capsys.readouterr().err
+        assert "net.graph.json exists and was not written by `trex-tui convert`" in capsys.readouterr().err
         assert (out / "net.graph.json").read_text() == "mine"
         assert convert(net / "in", "-o", out, "--force") == 0
         assert sorted(one.name for one in out.iterdir()) == ["net.graph.json"]

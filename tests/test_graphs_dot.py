@@ -19,7 +19,7 @@ from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import ARTIFACTS
 from trex_tui.engine import Engine, load_engine
 from trex_tui.errors import TrexError
-from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+from trex_tui.graphs.build import GraphOptions, build_graph
 from trex_tui.graphs.dot import MOST_BYTES, escaped, write_dot
 from trex_tui.graphs.graphviz import DotTimeoutError, drawn_by_dot
 from trex_tui.graphs.model import EngineGraph
@@ -96,9 +96,9 @@ def test_no_string_is_longer_than_graphviz_reads(letter: str) -> None:
 
 
 @needs_dot
-def test_regions_loops_and_names_only(tmp_path: Path) -> None:
+def test_loops_constants_and_names_only(tmp_path: Path) -> None:
     for engine in (reusing_engine(tmp_path / "a"), names_only_engine(tmp_path / "b")):
-        check_as_drawn(build_graph(engine, GraphOptions(regions=Regions.ALL, constants=True)))
+        check_as_drawn(build_graph(engine, GraphOptions(constants=True)))
 
 
 @needs_dot
@@ -150,7 +150,7 @@ def test_golden_of_a_small_engine() -> None:
 
 
 def test_golden_of_a_large_engine() -> None:
-    graph = build_graph(engine_of("bev-multitask-blackwell"), GraphOptions(regions=Regions.REUSED))
+    graph = build_graph(engine_of("bev-multitask-blackwell"), GraphOptions())
     mark = hashlib.sha256(write_dot(graph).encode()).hexdigest()
     text = f"{graph.title}\n{len(graph.nodes)} nodes\n{len(graph.edges)} edges\nsha256 of the DOT {mark}\n"
     path = GOLDEN / "bev.dot.txt"

@@ -23,7 +23,7 @@ from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.columns import COLUMNS
 from trex_tui.errors import TrexError
 from trex_tui.graphs import networks
-from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+from trex_tui.graphs.build import GraphOptions, build_graph
 from trex_tui.graphs.model import EngineGraph
 from trex_tui.graphs.onnx_file import write_onnx
 from trex_tui.graphs.tables import write_parquet, write_xlsx
@@ -71,14 +71,10 @@ def same(network: Any, graph: EngineGraph, text: Any) -> None:
 @pytest.mark.parametrize("which", ["hostile", "reusing", "real"])
 def test_graph_files_come_back_as_they_were(which: str, request: pytest.FixtureRequest) -> None:
     engine: Engine = request.getfixturevalue(which)
-    graph = build_graph(engine, GraphOptions(regions=Regions.REUSED, constants=True, highlight="index:0"))
+    graph = build_graph(engine, GraphOptions(constants=True, highlight="index:0"))
     columns = ALL_COLUMNS if which == "real" else FEW
     graphml = networks.write_graphml(engine, graph, columns)
     same(nx.read_graphml(io.BytesIO(graphml), force_multigraph=True), graph, printable)
-    gexf = networks.write_gexf(engine, graph, columns)
-    assert gexf == networks.write_gexf(engine, graph, columns)
-    assert b"lastmodified" not in gexf
-    same(nx.read_gexf(io.BytesIO(gexf)), graph, printable)
     document = networks.graph_document(engine, graph, columns)
     assert document["schema"] == "trex-tui/graph/1"
     back = strict_json(json.dumps(document))
@@ -90,10 +86,9 @@ def test_graph_files_come_back_as_they_were(which: str, request: pytest.FixtureR
 def test_any_names_come_back(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = chain_of(names, Path(folder))
-    graph = build_graph(engine, GraphOptions(regions=Regions.ALL))
+    graph = build_graph(engine, GraphOptions(constants=True))
     graphml = networks.write_graphml(engine, graph, FEW)
     same(nx.read_graphml(io.BytesIO(graphml), force_multigraph=True), graph, printable)
-    same(nx.read_gexf(io.BytesIO(networks.write_gexf(engine, graph, FEW))), graph, printable)
 
 
 def test_graph_files_state_the_columns(real: Engine) -> None:

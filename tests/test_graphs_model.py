@@ -13,7 +13,7 @@ from helpers import ARTIFACTS, RealSet, real_sets
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
-from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+from trex_tui.graphs.build import GraphOptions, build_graph
 from trex_tui.graphs.labels import label_parts
 from trex_tui.graphs.model import EdgeRole, EngineGraph, NodeRole
 from trex_tui.graphs.paint import HIGHLIGHT, UNKNOWN, ColorBy
@@ -26,7 +26,7 @@ def reusing(tmp_path: Path) -> Engine:
 
 
 def arrows(graph: EngineGraph) -> Counter[tuple[str, str, str]]:
-    names = [f"{node.name}.{node.generation}" if node.tensor else node.name for node in graph.nodes]
+    names = [node.name for node in graph.nodes]
     return Counter((names[edge.source], names[edge.target], edge.role.value) for edge in graph.edges)
 
 
@@ -34,20 +34,17 @@ def arrows(graph: EngineGraph) -> Counter[tuple[str, str, str]]:
     "prefix", ["resnet-A100/fp16/", "resnet-A100/qat/", "tf-resnet-RTX3090/fp32/", "mobilenet-qat-TITANRTX/"]
 )
 def test_nodes_and_edges_are_those_of_trex(trex_reference: dict[str, Any], prefix: str) -> None:
-    """trex leaves NoOps out and joins what they join: one box and one arrow less, and one region with its arrow."""
+    """trex leaves NoOps out and joins what they join: one box and one arrow less."""
     (key,) = (key for key in trex_reference if key.startswith(f"trex/{prefix}"))
     reference = trex_reference[key]["plan_graph"]
     folder = (ARTIFACTS / key).parent
     engine = load_engine(sorted(folder.glob(f"{(ARTIFACTS / key).name}.*.json")))
     noops = sum(layer.kind is LayerKind.NOOP for layer in engine.layers)
-    for regions, name in ((Regions.NONE, "default"), (Regions.ALL, "regions")):
-        graph = build_graph(engine, GraphOptions(regions=regions))
-        layers = sum(node.role is NodeRole.LAYER for node in graph.nodes)
-        memory = len(graph.nodes) - layers
-        more = noops if regions is Regions.ALL else 0
-        assert layers == reference[name]["layer_nodes"] + noops
-        assert memory == reference[name]["memory_nodes"] + more
-        assert len(graph.edges) == reference[name]["edges"] + noops + more
+    graph = build_graph(engine, GraphOptions())
+    layers = sum(node.role is NodeRole.LAYER for node in graph.nodes)
+    assert layers == reference["default"]["layer_nodes"] + noops
+    assert len(graph.nodes) - layers == reference["default"]["memory_nodes"]
+    assert len(graph.edges) == reference["default"]["edges"] + noops
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
@@ -77,32 +74,26 @@ def test_memory_that_is_used_again(reusing: Engine) -> None:
     plain = build_graph(reusing, GraphOptions())
     assert arrows(plain) == Counter(
         {
-            ("in.0", "a", "data"): 1,
+            ("in", "a", "data"): 1,
             ("e", "a", "loop"): 1,
             ("a", "b", "data"): 1,
             ("b", "c", "data"): 1,
             ("b", "d", "data"): 1,
             ("c", "e", "data"): 1,
             ("d", "e", "data"): 1,
-            ("e", "out.0", "data"): 1,
+            ("e", "out", "data"): 1,
         }
     )
-    reused = build_graph(reusing, GraphOptions(regions=Regions.REUSED))
-    boxes = [(node.name, node.generation) for node in reused.nodes if node.role is NodeRole.REGION]
-    assert boxes == [("s", 0), ("s", 1)]
-    assert arrows(reused)["s.0", "s.1", "reuse"] == 1
-    assert arrows(reused)["c", "s.1", "data"] == arrows(reused)["d", "s.1", "data"] == 1
-    (large,) = (node for node in reused.nodes if node.name == "s" and node.generation == 1)
-    assert large.lines == ("s", "8 FP16"), "the largest of its parts"
-    every = build_graph(reusing, GraphOptions(regions=Regions.ALL, constants=True))
+    every = build_graph(reusing, GraphOptions(constants=True))
     roles = Counter(node.role for node in every.nodes)
-    assert roles[NodeRole.REGION] == 4
     assert roles[NodeRole.CONSTANT] == roles[NodeRole.INPUT] == roles[NodeRole.OUTPUT] == 1
-    assert ("state.0", "a", "loop") in arrows(every)
+    (weights,) = (node for node in every.nodes if node.role is NodeRole.CONSTANT)
+    assert weights.lines == ("weights", "9 FP16")
+    assert arrows(every) - arrows(plain) == Counter({("weights", "b", "data"): 1})
 
 
 def test_names_only(tmp_path: Path) -> None:
-    graph = build_graph(names_only_engine(tmp_path), GraphOptions(regions=Regions.ALL))
+    graph = build_graph(names_only_engine(tmp_path), GraphOptions(constants=True))
     assert sorted(node.name for node in graph.nodes) == ["conv", "fc", "in", "out", "relu"]
     assert not graph.edges
     assert {node.role for node in graph.nodes} == {NodeRole.LAYER, NodeRole.BINDING}

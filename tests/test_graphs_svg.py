@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import RealSet, examples, real_sets
 from trex_tui.engine import Engine, load_engine
-from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+from trex_tui.graphs.build import GraphOptions, build_graph
 from trex_tui.graphs.layering import layered
 from trex_tui.graphs.model import EngineGraph
 from trex_tui.graphs.placing import GAP, middles, spread
@@ -135,7 +135,7 @@ def test_hostile_names_stay_names(tmp_path: Path) -> None:
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=10))
 def test_any_names_stay_names(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        check_picture(build_graph(chain_of(names, Path(folder)), GraphOptions(regions=Regions.ALL)))
+        check_picture(build_graph(chain_of(names, Path(folder)), GraphOptions(constants=True)))
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"])[::5])
@@ -155,13 +155,13 @@ def boxes_of(root: ElementTree.Element) -> list[tuple[float, float, float, float
 
 @pytest.mark.parametrize(
     ("build", "dashes"),
-    [(reusing_engine, {None, "5 3", "1 3"}), (names_only_engine, set())],
+    [(reusing_engine, {None, "5 3"}), (names_only_engine, set())],
     ids=["loop", "names"],
 )
 def test_no_box_covers_another(
     build: Callable[[Path], Engine], dashes: set[str | None], tmp_path: Path
 ) -> None:
-    options = GraphOptions(regions=Regions.ALL, constants=True, highlight="ms>0.1")
+    options = GraphOptions(constants=True, highlight="ms>0.1")
     root = check_picture(build_graph(build(tmp_path), options))
     boxes = sorted(boxes_of(root))
     for place, (left, top, right, bottom) in enumerate(boxes):

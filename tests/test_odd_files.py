@@ -29,12 +29,12 @@ from helpers import (
 )
 from trex_tui.artifacts import ArtifactKind, find, opening, scan
 from trex_tui.artifacts.buildlog import lines, read_build_log
+from trex_tui.artifacts.output_files import write_output
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli import main
 from trex_tui.engine import load_engine
 from trex_tui.engine.engine import load_set
 from trex_tui.errors import ArtifactError
-from trex_tui.services.export import write_export
 from trex_tui.settings import SettingsStore
 
 NOBODY = 65534
@@ -273,7 +273,7 @@ def test_nothing_is_written_where_nothing_can_be(
     with unprivileged():
         assert main(["metadata", str(log), "-o", str(target)]) == 2
         with pytest.raises(Exception, match="cannot be written: Permission denied"):
-            write_export(shared_place / "export.csv", "a\n")
+            write_output(shared_place / "export.csv", "a\n")
         store = SettingsStore(shared_place / "config" / "settings.json")
         assert "Permission denied" in store.remember(theme="x")
     assert f"{target} cannot be written: Permission denied" in capsys.readouterr().err
@@ -286,7 +286,7 @@ def test_a_full_disk_leaves_no_half_files(tmp_path: Path, capsys: pytest.Capture
     with no_room_beyond(8):
         code = main(["metadata", str(log), "-o", str(target)])
         with pytest.raises(Exception, match="cannot be written: File too large"):
-            write_export(tmp_path / "export.csv", "a" * 100_000)
+            write_output(tmp_path / "export.csv", "a" * 100_000)
         assert "File too large" in SettingsStore(tmp_path / "settings.json").remember(theme="x")
     assert code == 2
     assert "cannot be written: File too large" in capsys.readouterr().err

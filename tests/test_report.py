@@ -198,7 +198,7 @@ def test_markdown_holds_together_whatever_names_say(capsys, tmp_path):
             continue
         if line.startswith("```"):
             fence, fenced = line.removesuffix("text"), fenced + 1
-        assert "<" not in line.replace("<!-- trex-tui/report/1 -->", "")
+        assert "<" not in line.replace("<!-- trex-tui/report/2 -->", "")
         assert "](" not in line
         width = (width or cells(line)) if line.startswith("|") else 0
         assert width == (cells(line) if line.startswith("|") else 0)
@@ -237,7 +237,7 @@ def test_the_ending_names_the_format(capsys, tmp_path, sample):
         (["-o", "report"], "names no format"),
         (["-o", "no/such/a.html"], "there is no directory no/such"),
         (["-o", "folder.html"], "is no regular file"),
-        (["-o", "notes.md"], "is there already and is no report"),
+        (["-o", "notes.md"], "exists and was not written by `trex-tui report`"),
         (["-o", "set/net.graph.json", "--force"], "is one of the files that were read"),
         (["--baseline", "2"], "nothing to compare"),
     ],

@@ -18,11 +18,8 @@ from hypothesis import strategies as st
 from browser import Page, browsing, find_chromium
 from helpers import chain, examples, layer, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui.cli import main
-from trex_tui.reports.diff.sections import Section as DiffSection
-from trex_tui.reports.diff.sections import Table as DiffTable
-from trex_tui.reports.report.comparison import section_of
+from trex_tui.reports.document import Document, Part, Section
 from trex_tui.reports.report.markdown import report_markdown
-from trex_tui.reports.report.model import Part, Report, Section
 from trex_tui.reports.report.page import report_page
 from trex_tui.reports.report.tables import number_column, table, word_column
 from trex_tui.text import printable
@@ -241,12 +238,12 @@ def test_colours_follow_the_reader(page: Page) -> None:
 # Any text, any number
 
 
-def tiny(text: str, value: float | None) -> Report:
+def tiny(text: str, value: float | None) -> Document:
     """A report in which a text stands wherever one can."""
     heads = (word_column("name", "Name", help=text), number_column("latency_ms", text, has_bar=True))
     found = table("t", heads, [(text, value), ("other", 1.0)], title=text)
-    section = Section("s", text, [text], [(text, text)], tables=[found])
-    return Report(text, [Part("p", text, [section])])
+    section = Section("s", text, sentences=[text], facts=[(text, text)], tables=[found])
+    return Document(text, [Part("p", text, [section])])
 
 
 @given(st.text(max_size=40), st.none() | st.floats(allow_nan=True, allow_infinity=True))
@@ -260,16 +257,13 @@ def test_any_text_and_number_make_a_sound_page(text: str, value: float | None) -
     assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows} == {4}
 
 
-def test_a_comparison_sorts_by_size_and_sign() -> None:
-    cells = (("A", "117 MiB", "−0.25"), ("B", "900 KiB", "+0.5 (3)"), ("C", "–", "0.0000"))
-    (found,) = section_of(
-        DiffSection("By size", table=DiffTable(("", "weights", "delta"), cells)), "x"
-    ).tables
-    assert [[cell.value for cell in row] for row in found.rows] == [
-        ["A", 117 * 1024**2, -0.25],
-        ["B", 900 * 1024, 0.5],
-        ["C", None, 0.0],
-    ]
+def test_a_comparison_sorts_by_raw_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, ms in (("a", 1.0), ("b", 0.75)):
+        write_graph(tmp_path / name / f"{name}.graph.json", chain("one"), ["t0", "t1"])
+        write_profile(tmp_path / name / f"{name}.profile.json", [("one", ms)])
+    assert main(["report", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert '<td data-value="0.75">0.7500 (1)</td><td data-value="-0.25">−0.2500</td>' in page
 
 
 def test_endless_names_make_no_endless_page(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from rich.cells import cell_len
 from textual.color import Color
 
 from trex_tui.actions import TABS
+from trex_tui.artifacts.output_files import write_atomically
 from trex_tui.glyphs import to_ascii, wants_ascii
-from trex_tui.services.places import recent_file, settings_file, write_atomically
+from trex_tui.services.places import recent_file, settings_file
 from trex_tui.services.recent import MOST, read_recent, remember_opened, with_opened
 from trex_tui.settings import Settings, SettingsStore, settings_from
 from trex_tui.terminal import PLAIN_THEME, prepare_environment

@@ -100,7 +100,8 @@ def test_files_of_others_are_not_written_over(timed, tmp_path, capsys):
     mine.write_text("mine")
     assert main(command) == 2
     assert (
-        "latency_series.csv is there, and not written by `trex-tui times`; --force" in capsys.readouterr().err
+        "latency_series.csv exists and was not written by `trex-tui times`; write elsewhere, or replace it with"
+        " --force" in capsys.readouterr().err
     )
     assert [one.name for one in tmp_path.iterdir()] == [mine.name]  # none, rather than some
     assert main([*command, "--force"]) == 0
@@ -247,6 +248,22 @@ def test_names_cannot_become_formulas(tmp_path):
 def test_csv_leaves_numbers_alone():
     text = csv_text(["=a", "b"], [[-0.1, None], [float("nan"), 3], [("x", "=y"), "-1"], [True, "\ud800\0"]])
     assert text == "'=a,b\n-0.1,\n,3\nx;=y,'-1\nTrue,\\ud800␀\n"
+
+
+@pytest.mark.parametrize("first", "=+-@＝＋－＠﹦﹢﹣﹫−")
+def test_no_text_in_csv_begins_a_formula(first):
+    texts = [f"{first}x", f" {first}x", f"\u3000{first}x"]
+    lines = csv_text(["name"], [[text] for text in texts]).splitlines()[1:]
+    assert lines == [f"'{first}x", f"' {first}x", f"' {first}x"]
+
+
+def test_controls_in_csv_are_shown():
+    assert csv_text(["name"], [["\t=1"], ["\r=1"], ["\n=1"], ["\ufeff=1"]]).splitlines()[1:] == [
+        "␉=1",
+        "␍=1",
+        "␊=1",
+        "\\ufeff=1",
+    ]
 
 
 def test_csv_of_times_has_no_formula_either(tmp_path):

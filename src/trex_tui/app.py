@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
+from textual._context import active_message_pump
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
+from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
@@ -22,7 +25,7 @@ from trex_tui.background import DaemonThreads
 from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
 from trex_tui.driver import catch_signals, lasting
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.faults import internal, report, sentence
+from trex_tui.faults import internal, note, report, sentence
 from trex_tui.glyphs import KEY_WORDS, wants_ascii
 from trex_tui.opening import (
     Failed,
@@ -276,14 +279,14 @@ class TrexApp(App[None]):
         read_again(request, engine, self.post_message)
 
     @on(Reloaded)
-    async def _reloaded(self, event: Reloaded) -> None:
+    def _reloaded(self, event: Reloaded) -> None:
         from trex_tui.screens.engine import EngineScreen
         from trex_tui.screens.engines import EnginesScreen
 
         self._collector.note_engine(replaces=True)
         for screen in self.screen_stack:
             if isinstance(screen, EngineScreen) and screen.engine is event.old:
-                await screen.show_engine(event.new)
+                screen.replace_engine(event.new)
             elif isinstance(screen, EngineScreen):
                 screen.replace_other(event.old, event.new)
             elif isinstance(screen, EnginesScreen):
@@ -312,9 +315,18 @@ class TrexApp(App[None]):
             self.post_message(AnswerFailed("A computation in the background", internal(error.error)))
         elif self.return_code is not None and self.crash is None:
             self._close_messages_no_wait()  # On the way out: what is half mounted fails, and nobody sees it.
+        elif self._is_left(active_message_pump.get(None)):
+            note(error)
         else:
             self.crash = self.crash or error
             super()._handle_exception(error)
+
+    def _is_left(self, node: MessagePump | None) -> bool:
+        """Whether a node is on a screen that a person left: taken down half mounted, its handlers find no children."""
+        if not isinstance(node, DOMNode):
+            return False
+        screens = [one for one in node.ancestors_with_self if isinstance(one, Screen)]
+        return bool(screens) and screens[-1] not in self.screen_stack
 
     def panic(self, *renderables: object) -> None:  # noqa: ARG002 - Textual's
         """Leave without what Textual prints for errors that know how to be printed."""

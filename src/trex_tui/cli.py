@@ -177,10 +177,13 @@ def _leave_at_once(code: int) -> int:
 
     The interpreter would take a second or two more to give back an engine of 20 000 layers object by object.
     """
+    from contextlib import suppress
+
     from trex_tui.signals import remove_unpacked
 
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # a terminal that is gone must not change the exit code
+            stream.flush()
     remove_unpacked()
     os._exit(code)
 

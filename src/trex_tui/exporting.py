@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.inputs import Inputs, inputs_of
+from trex_tui.artifacts.output_files import Inputs, inputs_of, write_output
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -24,7 +24,6 @@ from trex_tui.services.export import (
     file_stem,
     layers_as,
     listing_as,
-    write_export,
 )
 from trex_tui.text import plural, printable, shorten_middle
 
@@ -177,7 +176,7 @@ class Exporter:
 
     def _write(self, target: ExportTarget, text: str, what: str) -> None:
         try:
-            write_export(target.path, text)
+            write_output(target.path, text)
         except TrexError as error:
             self.ask(str(target.path), str(error))
             return

@@ -32,8 +32,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.output_files import reason, write_atomically
 from trex_tui.errors import TrexError
-from trex_tui.services.places import reason, write_atomically
 
 _SIGNIFICANT = 6
 """Digits of trtexec's numbers."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from trex_tui.services.places import reason, write_atomically
+from trex_tui.artifacts.output_files import reason, write_atomically
 
 _MOST_BYTES = 1 << 20
 

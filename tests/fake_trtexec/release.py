@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-_TABLE = Path(__file__).resolve().parents[2] / "src" / "trex_tui" / "data" / "trtexec_flags.json"
+_TABLE = Path(__file__).resolve().parents[2] / "src" / "trex_tui" / "capture" / "trtexec_flags.json"
 _BUILDS = {"10.4.0": 26, "10.16.1": 11, "11.1.0": 106}
 REPEATABLE = {"--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile"}
 ALIASES = {"--versionCompatible": "--vc", "--pluginInstanceNorm": "--pi"}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.accuracy.samples import safe_name
 from trex_tui.accuracy.tensors import TensorSpec, to_bytes
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.output_files import refusal
 from trex_tui.errors import TrexError
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ class Keeper:
         if not outdir.is_dir():
             raise TrexError(f"--outdir: {outdir} is no directory")
         is_ours = (outdir / OUTPUT_DIFF).is_file()
-        if any(outdir.iterdir()) and not (force and is_ours):
-            how = "replace it with --force" if is_ours else "it holds no result that --force could replace"
-            raise TrexError(f"--outdir: {outdir} is not empty; {how}, or choose another")
+        if is_ours and not force:
+            raise refusal(outdir)
+        if any(outdir.iterdir()) and not is_ours:
+            raise TrexError(f"--outdir: {outdir} is not empty and holds no result that --force could replace")
 
     def __enter__(self) -> Keeper:
         if self.outdir is not None:

@@ -15,7 +15,7 @@ from trex_tui.accuracy.metrics import Sums, class_axis, compare, measures
 from trex_tui.accuracy.results import Keeper
 from trex_tui.accuracy.samples import RandomInputs, Source, given_inputs
 from trex_tui.accuracy.tensors import Signature, TensorSpec, differences, held, narrower
-from trex_tui.artifacts.inputs import Inputs
+from trex_tui.artifacts.output_files import Inputs
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.run import Stop

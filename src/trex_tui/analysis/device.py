@@ -6,7 +6,7 @@ Peaks follow two formulas::
     bytes per second      = 2 × memory clock × bus width ÷ 8        (graphics cards; integrated GPUs are looked up)
 
 The rates, and corrections for devices whose drivers report something else, are facts of the package
-(`trex_tui.data`). Where an input is missing or implausible there is no peak, only the reason.
+(`gpu_peaks`). Where an input is missing or implausible there is no peak, only the reason.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from trex_tui.analysis.device_overrides import (
 )
 from trex_tui.analysis.device_peaks import Peak, peak_of_kernel, peak_ops, peaks_of
 from trex_tui.analysis.device_reading import Reported, reported_device
+from trex_tui.analysis.gpu_peaks import READ, Architecture, Correction, Source, gpu_peaks, short_name
 from trex_tui.artifacts.metadata import Metadata
-from trex_tui.data import READ, Architecture, Correction, Source, gpu_peaks, short_name
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.text import format_bytes

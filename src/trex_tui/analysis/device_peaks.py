@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from trex_tui.data import Rate
+from trex_tui.analysis.gpu_peaks import Rate
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.text import format_count

@@ -1,6 +1,6 @@
 """Which release of TensorRT has which option of trtexec.
 
-The table (`data/trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the
+The table (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the
 one at hand. For what is at hand, `--help` itself is asked first: `abilities.py`.
 """
 
@@ -71,7 +71,7 @@ def flag_table() -> FlagTable:
     """Read the table, once."""
     from importlib.resources import files  # 10 ms, and only needed where a capture is planned
 
-    root = json.loads(files("trex_tui.data").joinpath("trtexec_flags.json").read_text(encoding="utf-8"))
+    root = json.loads(files("trex_tui.capture").joinpath("trtexec_flags.json").read_text(encoding="utf-8"))
     names: list[str] = root["releases"]
     place = {name: index for index, name in enumerate(names)}
     known = {flag: frozenset(_indices(spans, place)) for flag, spans in root["flags"].items()}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from trex_tui.artifacts.capture_manifest import NO_GRAPH
+from trex_tui.artifacts.output_files import refusal
 from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.artifacts import Workspace
 from trex_tui.capture.clocks import ClockLock, locked_clocks
@@ -114,10 +115,7 @@ def workspace_of(request: Request) -> Workspace:
     )
     there = workspace.existing()
     if there and not request.force:
-        raise TrexError(
-            f"{there[0].parent} has a set called {request.name} ({there[0].name}); replace it with --force, or choose "
-            "another --outdir or --name"
-        )
+        raise refusal(there[0])
     return workspace
 
 

@@ -50,7 +50,8 @@ def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "metadata", help="options, device and performance in a log, as trex writes them"
     )
     metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too").complete = FILES  # type: ignore[attr-defined]
-    metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE, which must not exist yet")
+    metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE")
+    metadata.add_argument("--force", action="store_true", help="replace FILE even if it has another content")
 
 
 def run_build_log(options: argparse.Namespace) -> int:
@@ -95,9 +96,9 @@ def run_metadata(options: argparse.Namespace) -> int:
 
     from trex_tui.artifacts.buildlog.as_records import metadata_document
     from trex_tui.artifacts.buildlog.outline import read_outline
+    from trex_tui.artifacts.output_files import Inputs, OutputKind, check_output, write_output
     from trex_tui.commands.output import complain
-    from trex_tui.errors import ArtifactError, TrexError
-    from trex_tui.services.places import write_new
+    from trex_tui.errors import ArtifactError
 
     path = Path(options.log)
     trace = read_outline(path)
@@ -111,12 +112,10 @@ def run_metadata(options: argparse.Namespace) -> int:
         sys.stdout.write(text)
         return 0
     target = Path(options.output)
-    try:
-        write_new(target, text)
-    except FileExistsError:
-        raise TrexError(f"{target} is there already; name another file, or remove it first") from None
-    except OSError as error:
-        raise TrexError(f"{target} cannot be written: {error.strerror or error}") from error
+    # The keys are those of TensorRT's own tools: only equal content tells that trex-tui wrote the file.
+    kind = OutputKind("trex-tui metadata")
+    check_output(target, kind, Inputs([path]), force=options.force, content=text)
+    write_output(target, text)
     return 0
 
 

@@ -85,6 +85,7 @@ def _print(shown: Shown, output: str) -> None:
         from functools import partial
 
         from trex_tui.commands.output import print_text
-        from trex_tui.reports.diff.text import print_diff
+        from trex_tui.reports.diff.sections import sections
+        from trex_tui.reports.diff.text import print_sections
 
-        print_text(partial(print_diff, shown))
+        print_text(partial(print_sections, sections(shown)))

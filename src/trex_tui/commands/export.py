@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.artifacts.inputs import inputs_of
+from trex_tui.artifacts.output_files import OutputKind, check_output, inputs_of, write_output
 from trex_tui.commands.engines import load_one
 from trex_tui.commands.output import complain
-from trex_tui.configuration import CONFIG_NAME, PROJECT_NAME
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.reports.layers import columns_named, layers_csv
-from trex_tui.services.export import file_stem, target_of, write_export
+from trex_tui.services.export import file_stem, target_of
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _ENDINGS = {
     ".svg": "svg",
     ".png": "png",
     ".graphml": "graphml",
-    ".gexf": "gexf",
     ".json": "json",
     ".onnx": "onnx",
     ".csv": "csv",
@@ -42,6 +40,16 @@ _ENDINGS = {
 }
 _BINARY = ("png", "onnx", "parquet", "xlsx")
 _TABLES = ("csv", "parquet", "xlsx")
+_GRAPH_MARK = "trex-tui/graph/1"
+_PNG_SIGNATURE, _PNG_HEADER_BYTES = b"\x89PNG\r\n\x1a\n", 8 + 25
+EXPORT = OutputKind(
+    "trex-tui export",
+    ("trex-tui/graph/", "trex-tui/layers/", "trex-tui/trace/", "trex_tui.engine"),
+    {column.name for column in ALL_COLUMNS},
+)
+"""Each format carries a mark: JSON its schema, ONNX the domain of its operators, pictures and graphs a comment, Parquet and
+Excel an entry of their metadata, CSV its header row."""
+DOT_TIMEOUT_S = 30.0
 LARGEST_FOR_DOT = 400
 """Nodes and edges up to which `--layout auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a chain
 of 5 000 layers almost a minute; the builtin layout needs one."""
@@ -62,7 +70,7 @@ def run_export(options: argparse.Namespace) -> int:
     if target is None:
         _print(content)
     else:
-        write_export(target, content)
+        write_output(target, content)
         complain(f"{what} written to {target}")
     return int(ExitCode.OK)
 
@@ -93,10 +101,7 @@ def _target(options: argparse.Namespace, form: str, engine: Engine) -> Path | No
         return None
     ending = next(ending for ending, one in _ENDINGS.items() if one == form)
     target = target_of(options.output, file_stem(engine.name) + ending)
-    inputs_of([engine.source], options.paths).check(target)
-    if target.name.lower() in (CONFIG_NAME, PROJECT_NAME) and target.exists() and not options.force:
-        # Settings are written by hand, and what an export overwrites nobody can write again.
-        raise TrexError(f"{target} holds settings; write elsewhere, or replace it with --force")
+    check_output(target, EXPORT, inputs_of([engine.source], options.paths), force=options.force)
     return target
 
 
@@ -124,7 +129,27 @@ def _exported(engine: Engine, form: str, options: argparse.Namespace) -> tuple[s
     if options.highlight and not any(node.is_highlighted for node in graph.nodes):
         complain(f"info: --highlight: {options.highlight!r} fits no layer that is drawn")
     what = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')}"
-    return _graph_as(engine, graph, form, options), what
+    return _marked(_graph_as(engine, graph, form, options), form), what
+
+
+def _marked(content: str | bytes, form: str) -> str | bytes:
+    """A graph that says who wrote it: in a comment at its end where its format has no other way."""
+    if form in ("json", "onnx"):
+        return content
+    if form == "png" and isinstance(content, bytes):
+        return _with_text_chunk(content) if content.startswith(_PNG_SIGNATURE) else content
+    comment = f"// {_GRAPH_MARK}\n" if form == "dot" else f"<!-- {_GRAPH_MARK} -->\n"
+    return content + comment if isinstance(content, str) else content + comment.encode()
+
+
+def _with_text_chunk(png: bytes) -> bytes:
+    """A PNG with a `tEXt` chunk behind its header, which is the first chunk and has a fixed length."""
+    import struct
+    import zlib
+
+    chunk = b"tEXtSoftware\0" + _GRAPH_MARK.encode()
+    length, checksum = struct.pack(">I", len(chunk) - 4), struct.pack(">I", zlib.crc32(chunk))
+    return png[:_PNG_HEADER_BYTES] + length + chunk + checksum + png[_PNG_HEADER_BYTES:]
 
 
 def _columns(options: argparse.Namespace) -> Sequence[Column]:
@@ -149,7 +174,7 @@ def _table(engine: Engine, form: str, options: argparse.Namespace) -> tuple[str 
 
 
 def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
-    from trex_tui.graphs.build import GraphOptions, Regions, build_graph
+    from trex_tui.graphs.build import GraphOptions, build_graph
     from trex_tui.graphs.labels import DEFAULT_LABELS, label_parts
     from trex_tui.graphs.paint import ColorBy
 
@@ -163,7 +188,6 @@ def _graph(engine: Engine, options: argparse.Namespace) -> EngineGraph:
             around=options.around,
             radius=options.radius,
             highlight=options.highlight,
-            regions=Regions(options.regions),
             constants=options.constants,
             metadata=options.metadata,
         ),
@@ -187,8 +211,7 @@ def _graph_as(engine: Engine, graph: EngineGraph, form: str, options: argparse.N
     if form == "json":
         document = networks.graph_document(engine, graph, columns)
         return json.dumps(document, indent=1, allow_nan=False) + "\n"
-    write = networks.write_graphml if form == "graphml" else networks.write_gexf
-    return write(engine, graph, columns)
+    return networks.write_graphml(engine, graph, columns)
 
 
 def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str | bytes:
@@ -207,7 +230,7 @@ def _picture(graph: EngineGraph, form: str, options: argparse.Namespace) -> str 
         from trex_tui.graphs.dot import write_dot
 
         try:
-            picture, said = drawn_by_dot(program, write_dot(graph), form, options.dot_timeout)
+            picture, said = drawn_by_dot(program, write_dot(graph), form, DOT_TIMEOUT_S)
         except DotTimeoutError as error:
             if is_asked or not has_other:
                 raise TrexError(f"{error}: {_instead(form, has_other=has_other)}") from None
@@ -228,7 +251,7 @@ def _instead(form: str, *, has_other: bool) -> str:
     builtin = (
         f"use --layout builtin, which for PNG takes {INSTALL}" if form == "png" else "use --layout builtin"
     )
-    return f"raise --dot-timeout, choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
+    return f"choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
 
 
 def _refuse_png(*, builtin: bool) -> None:

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from trex_tui.commands.argument_types import FILES, whole
 
 FORMATS = (
-    *("dot", "svg", "png", "graphml", "gexf", "json", "onnx"),
+    *("dot", "svg", "png", "graphml", "json", "onnx"),
     *("csv", "parquet", "xlsx", "trace"),
 )
 COLORS = ("kind", "precision", "latency")
-REGIONS = ("none", "reused", "all")
 LAYOUTS = ("auto", "dot", "builtin")
 
 EXAMPLES = """\
@@ -21,8 +20,7 @@ examples:
   trex-tui export results/alexnet -o alexnet.dot --color precision    for Graphviz
   trex-tui export results/alexnet -o hot.svg --highlight 'pct>5' --labels name,latency,tactic
   trex-tui export results/alexnet -o part.png --around features.3/conv --radius 3
-  trex-tui export results/alexnet -o memory.svg --regions reused      where memory is used again
-  trex-tui export results/alexnet -o alexnet.graphml                  for yEd, networkx; .gexf for Gephi
+  trex-tui export results/alexnet -o alexnet.graphml                  for yEd, Gephi, networkx
   trex-tui export results/alexnet -o alexnet.onnx                     for Netron
   trex-tui export results/alexnet -o alexnet.perfetto.json            layers and queries, for ui.perfetto.dev
   trex-tui export results/alexnet -o alexnet.xlsx                     the layer table; also .csv, .parquet
@@ -56,9 +54,7 @@ def add_export(
     export.add_argument(
         "--format", choices=FORMATS, help="whatever the ending; trace is .perfetto.json or .trace.json"
     )
-    export.add_argument(
-        "--force", action="store_true", help="replace even a trex-tui.toml or pyproject.toml that is there"
-    )
+    export.add_argument("--force", action="store_true", help="replace FILE even if trex-tui did not write it")
     export.add_argument(
         "--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`"
     )
@@ -81,19 +77,10 @@ def add_export(
         help="columns, also as latency, share, type, shape, format, onnx; default: name,kind,precision,latency",
     )
     pictures.add_argument("--highlight", metavar="FILTER", help="frame the layers that match")
-    pictures.add_argument(
-        "--regions",
-        choices=REGIONS,
-        default="none",
-        help="memory between layers as boxes: what is used again, or all; default: none",
-    )
     pictures.add_argument("--constants", action="store_true", help="draw weights that are inputs of layers")
     pictures.add_argument(
         "--metadata", action="store_true", help="all that is known of a layer in its tooltip"
     )
     pictures.add_argument(
         "--layout", choices=LAYOUTS, default="auto", help="who places the boxes of a picture; default: auto"
-    )
-    pictures.add_argument(
-        "--dot-timeout", type=whole, default=30, metavar="SECONDS", help="for Graphviz; default: 30"
     )

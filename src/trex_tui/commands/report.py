@@ -7,15 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.artifacts.inputs import inputs_of
 from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.artifacts.output_files import OutputKind, check_output, inputs_of, write_output
 from trex_tui.commands.engines import load_each
 from trex_tui.commands.output import complain
 from trex_tui.commands.report_arguments import FORMATS
 from trex_tui.errors import TrexError
-from trex_tui.reports.report.model import SCHEMA, TOP, Report
+from trex_tui.reports.document import TOP, Document
 from trex_tui.services.completion import typed_path
-from trex_tui.services.places import reason, write_atomically
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
 _STDOUT = "-"
 _ENDINGS = {"html": "html", "htm": "html", "md": "md", "markdown": "md", "json": "json"}
-_HEAD_BYTES = 1024
-"""Where the schema stands in every format: of a page, behind the policy."""
+REPORT = OutputKind("trex-tui report", ("trex-tui/report/",))
+"""Every format of a report states the schema near its beginning."""
 
 
 def run_report(options: argparse.Namespace) -> int:
@@ -39,21 +38,17 @@ def run_report(options: argparse.Namespace) -> int:
     """
     output = None if options.output == _STDOUT else Path(typed_path(options.output))
     form = _format(output, options.format)
-    if output is not None:
-        _check_target(output, force=options.force)
     engines, strays = load_each(options)
     if output is not None:
-        inputs_of((engine.source for engine in engines), options.paths).check(output)
+        inputs = inputs_of((engine.source for engine in engines), options.paths)
+        check_output(output, REPORT, inputs, force=options.force)
     text = _text(_report(options, engines, strays), form)
     for diagnostic in strays:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     if output is None:
         sys.stdout.write(text)
         return 0
-    try:
-        write_atomically(output, text)
-    except OSError as error:
-        raise TrexError(f"{output} cannot be written: {reason(error)}") from error
+    write_output(output, text)
     return 0
 
 
@@ -67,28 +62,7 @@ def _format(output: Path | None, wanted: str | None) -> str:
     return form
 
 
-def _check_target(path: Path, *, force: bool) -> None:
-    """Refuse what cannot be written, or should not, before any work is done."""
-    try:
-        if not path.parent.is_dir():
-            raise TrexError(f"there is no directory {path.parent}")
-        if not path.exists():
-            return
-        if not path.is_file():
-            raise TrexError(f"{path} is no regular file")
-        if not force and not _is_report(path):
-            raise TrexError(f"{path} is there already and is no report; --force overwrites it")
-    except OSError as error:
-        raise TrexError(f"{path}: {reason(error)}") from error
-
-
-def _is_report(path: Path) -> bool:
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-    return not head or SCHEMA.encode() in head
-
-
-def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Report:
+def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Document:
     from trex_tui.lint.reading import find_config
     from trex_tui.lint.registry import registry
     from trex_tui.lint.run import run
@@ -115,7 +89,7 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
         return make_report(linted, compared, (*strays, *rules.diagnostics), top)
 
 
-def _text(report: Report, form: str) -> str:
+def _text(report: Document, form: str) -> str:
     if form == "html":
         from trex_tui.reports.report.page import report_page
 

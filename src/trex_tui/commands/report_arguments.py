@@ -15,7 +15,7 @@ examples:
   trex-tui report results/ --format json | jq '.engines[].sections[].tables[] | select(.id == "hot_layers")'
 
 The numbers are those of summary, lint, diff and build-log. The ending of FILE names the format, unless --format does. For a
-PDF print the HTML in a browser. A file that no report is in is not overwritten without --force.
+PDF print the HTML in a browser. A file that trex-tui did not write is replaced only with --force.
 """
 FORMATS = ("html", "md", "json")
 
@@ -47,5 +47,5 @@ def add_report(
     report.add_argument(
         "--force",
         action="store_true",
-        help="overwrite FILE whatever is in it, unless the engines were read from it",
+        help="replace FILE even if trex-tui did not write it",
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.inputs import Inputs, inputs_of
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.naming import display_name, stem_of
+from trex_tui.artifacts.output_files import Inputs, inputs_of, refusal
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.commands.engines import load_each
 from trex_tui.commands.output import complain, print_json
@@ -139,8 +139,8 @@ def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namesp
 
     What an earlier `times` wrote and this one does not is removed: of two runs in one directory, neither could be told.
     """
+    from trex_tui.artifacts.output_files import reason, write_atomically
     from trex_tui.reports.times_files import png_of, times_files
-    from trex_tui.services.places import reason, write_atomically
 
     files = times_files(run)
     pictures = {
@@ -176,7 +176,7 @@ def _stale(directory: Path, names: Sequence[str], inputs: Inputs, *, force: bool
 
 
 def _remove(stale: Sequence[Path]) -> None:
-    from trex_tui.services.places import reason
+    from trex_tui.artifacts.output_files import reason
 
     for path in stale:
         try:
@@ -216,7 +216,7 @@ def _check_free(directory: Path, names: Sequence[str], *, force: bool) -> None:
         if path.is_dir():
             raise TrexError(f"{path} is a directory")
         if not force and name not in ours and (path.exists() or path.is_symlink()):
-            raise TrexError(f"{path} is there, and not written by `trex-tui times`; --force writes over it")
+            raise refusal(path, "trex-tui times")
 
 
 def _written_before(directory: Path, *, force: bool = False) -> frozenset[str]:

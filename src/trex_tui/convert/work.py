@@ -7,12 +7,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from filecmp import cmp
 from functools import partial
 from pathlib import Path
 
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.inputs import Inputs, inputs_of
 from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.output_files import Inputs, inputs_of, refusal
 from trex_tui.artifacts.records import Records, read
 from trex_tui.convert.files import (
     convert_metadata,
@@ -97,7 +98,7 @@ def convert_sets(
                 folder = Path(place, str(number))
                 folder.mkdir()
                 made.append(_Converter(one, folder, outdir, with_engine=with_engine).convert())
-            _check_targets(made, inputs_of(sets), force=force)
+            _check_targets(made, Path(place), inputs_of(sets), force=force)
             _check_names(made, Path(place))
             for number, done in enumerate(made):
                 for file in done.files:
@@ -115,14 +116,14 @@ def _blamed(error: OSError, outdir: Path) -> Path:
     return outdir if any(part.startswith(_TEMPORARY) for part in path.parts) else path
 
 
-def _check_targets(made: Sequence[ConvertedSet], inputs: Inputs, *, force: bool) -> None:
-    files = [file for one in made for file in one.files]
-    for file in files:
-        inputs.check(file.target)
-    there = [file.target for file in files if file.target.exists()]
-    if there and not force:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise TrexError(f"{there[0]}{more}: already there; replace with --force")
+def _check_targets(made: Sequence[ConvertedSet], place: Path, inputs: Inputs, *, force: bool) -> None:
+    """The files are those of TensorRT's own tools: only equal content tells that trex-tui wrote them."""
+    for number, one in enumerate(made):
+        for file in one.files:
+            inputs.check(file.target)
+            staged = Path(place, str(number), file.target.name)
+            if not force and file.target.exists() and not cmp(staged, file.target, shallow=False):
+                raise refusal(file.target, "trex-tui convert")
 
 
 def ignores_case(place: Path) -> bool:

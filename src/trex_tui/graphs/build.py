@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from enum import Enum
 
 from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.graphs import labels
 from trex_tui.graphs.choosing import chosen_layers, matching
+from trex_tui.graphs.labels import layer_lines, layer_tooltip, tensor_lines, tensor_text, tensor_tooltip
 from trex_tui.graphs.model import Edge, EdgeRole, EngineGraph, Node, NodeRole
 from trex_tui.graphs.paint import BINDING, TENSOR, ColorBy, Painter, tensor_line
 from trex_tui.graphs.regions import Generation, all_values, close_loops, follow_regions
 from trex_tui.text import format_ms, plural, printable
-
-
-class Regions(str, Enum):
-    """Which values in memory are boxes of their own; the others are arrows from writer to reader."""
-
-    NONE = "none"
-    """Only inputs and outputs of the network."""
-    REUSED = "reused"
-    """Those of names that hold more than one value: where memory is used again."""
-    ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +25,6 @@ class GraphOptions:
         labels: What is written into the boxes of layers, as `labels.label_parts` returns it.
         query, around, radius: See `choosing.chosen_layers`.
         highlight: Expression of the filter language; the layers that match get a thick frame.
-        regions: See `Regions`.
         constants: Draw weights that stand among the inputs of layers.
         metadata: Tell every column and all keys of the file in the tooltips.
     """
@@ -47,7 +35,6 @@ class GraphOptions:
     around: str | None = None
     radius: int | None = None
     highlight: str | None = None
-    regions: Regions = Regions.NONE
     constants: bool = False
     metadata: bool = False
 
@@ -73,8 +60,6 @@ class _Builder:
         self._bindings = {binding.name: binding for binding in engine.bindings}
         self._nodes: list[Node] = []
         self._edges: list[tuple[str, str, EdgeRole, Tensor, int | None]] = []
-        self._drawn: dict[tuple[int, int], str] = {}
-        """Region and generation -> the box that stands for it."""
         self._chosen = {layer.index for layer in self._layers}
 
     def graph(self) -> EngineGraph:
@@ -86,7 +71,7 @@ class _Builder:
         close_loops(regions, frozenset(self._bindings))
         numbers = {name: number for number, name in enumerate(regions)}
         for name, value, is_last in all_values(regions):
-            self._add_value(name, value, numbers[name], is_last, several=len(regions[name]) > 1)
+            self._add_value(name, value, numbers[name], is_last)
         if not self._is_part:
             self._add_unseen_bindings(regions)
         self._nodes.sort(key=lambda node: node.order)
@@ -99,7 +84,7 @@ class _Builder:
                 tensor.name,
                 port,
                 tensor.dtype,
-                f"{printable(tensor.name)}\n{labels.tensor_text(tensor)}",
+                f"{printable(tensor.name)}\n{tensor_text(tensor)}",
                 tensor_line(tensor.dtype),
             )
             for source, target, role, tensor, port in self._edges
@@ -123,8 +108,8 @@ class _Builder:
                 f"layer_{layer.index}",
                 NodeRole.LAYER,
                 layer.name,
-                labels.layer_lines(self._engine, layer, self._options.labels),
-                labels.layer_tooltip(self._engine, layer, metadata=self._options.metadata),
+                layer_lines(self._engine, layer, self._options.labels),
+                layer_tooltip(self._engine, layer, metadata=self._options.metadata),
                 painter.of(layer),
                 (2 * layer.index + 1, 0),
                 layer=layer,
@@ -132,40 +117,34 @@ class _Builder:
             )
         )
 
-    def _add_value(self, name: str, value: Generation, region: int, is_last: bool, *, several: bool) -> None:
+    def _add_value(self, name: str, value: Generation, region: int, is_last: bool) -> None:
         """Draw a value as a box, or as arrows from those who write it to those who read it."""
         writers = [index for index in value.writers if index in self._chosen]
         readers = [(*reader, EdgeRole.DATA) for reader in value.readers if reader[0] in self._chosen]
         readers += [(*reader, EdgeRole.LOOP) for reader in value.loop_readers if reader[0] in self._chosen]
         if not writers and not readers:
             return
-        role = self._role(name, value, is_last, several=several)
+        role = self._role(name, value, is_last)
         if role is None:
             for index, port, kind in readers:
                 tensor = self._engine.layers[index].inputs[port]
                 self._edges += [(f"layer_{one}", f"layer_{index}", kind, tensor, port) for one in writers]
             return
         identity = f"{role.value}_{region}_{value.number}"
-        self._drawn[region, value.number] = identity
         self._nodes.append(_tensor_node(identity, role, name, value))
         self._edges += [(f"layer_{one}", identity, EdgeRole.DATA, value.tensor, None) for one in writers]
         self._edges += [(identity, f"layer_{one}", kind, value.tensor, port) for one, port, kind in readers]
-        before = self._drawn.get((region, value.number - 1))
-        if before is not None and self._options.regions is not Regions.NONE:
-            self._edges.append((before, identity, EdgeRole.REUSE, value.tensor, None))
 
-    def _role(self, name: str, value: Generation, is_last: bool, *, several: bool) -> NodeRole | None:
+    def _role(self, name: str, value: Generation, is_last: bool) -> NodeRole | None:
         """What a value is drawn as; None for arrows alone."""
         if name in self._bindings:
             if not value.writers:
                 return NodeRole.INPUT
             if is_last:
                 return NodeRole.OUTPUT
-        elif not value.writers:
-            return NodeRole.CONSTANT if self._options.constants else None
-        regions = self._options.regions
-        drawn = regions is Regions.ALL or (regions is Regions.REUSED and several)
-        return NodeRole.REGION if drawn else None
+        elif not value.writers and self._options.constants:
+            return NodeRole.CONSTANT
+        return None
 
     def _add_unseen_bindings(self, seen: Container[str]) -> None:
         """Inputs and outputs that no layer names, as where the file holds names only."""
@@ -179,8 +158,8 @@ class _Builder:
                     f"binding_{place}",
                     role,
                     binding.name,
-                    labels.tensor_lines(binding.name, None),
-                    labels.tensor_tooltip(binding.name, None, role.value),
+                    tensor_lines(binding.name, None),
+                    tensor_tooltip(binding.name, None, role.value),
                     BINDING,
                     (-1, place),
                 )
@@ -194,10 +173,9 @@ def _tensor_node(identity: str, role: NodeRole, name: str, value: Generation) ->
         identity,
         role,
         name,
-        labels.tensor_lines(name, value.tensor),
-        labels.tensor_tooltip(name, value.tensor, role.value),
+        tensor_lines(name, value.tensor),
+        tensor_tooltip(name, value.tensor, role.value),
         BINDING if role in (NodeRole.INPUT, NodeRole.OUTPUT) else TENSOR,
         order,
         tensor=value.tensor,
-        generation=value.number,
     )

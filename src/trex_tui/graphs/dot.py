@@ -18,10 +18,8 @@ MOST_BYTES = 16_000
 
 _SHAPES = {
     NodeRole.LAYER: "box",
-    NodeRole.REGION: "cylinder",
     NodeRole.CONSTANT: "note",
 }
-_STYLES = {EdgeRole.DATA: "", EdgeRole.LOOP: "dashed", EdgeRole.REUSE: "dotted"}
 
 
 def escaped(text: str, *, is_tooltip: bool = False) -> str:
@@ -74,10 +72,8 @@ def _lines(graph: EngineGraph) -> Iterator[str]:
         ]
         if edge.port is not None:
             attributes.append(f"port={edge.port}")
-        if _STYLES[edge.role]:
-            attributes.append(f"style={_STYLES[edge.role]}")
-        if edge.role is not EdgeRole.DATA:
-            attributes.append("constraint=false" if edge.role is EdgeRole.LOOP else "arrowhead=open")
+        if edge.role is EdgeRole.LOOP:
+            attributes += ["style=dashed", "constraint=false"]
         yield f"  {graph.nodes[edge.source].id} -> {graph.nodes[edge.target].id} [{', '.join(attributes)}];"
     yield "}"
 

@@ -19,8 +19,6 @@ class NodeRole(str, Enum):
     """An output of the network."""
     BINDING = "binding"
     """An input or output of which the files do not tell the direction."""
-    REGION = "region"
-    """Memory between layers: one generation of a tensor's name."""
     CONSTANT = "constant"
     """A tensor that nobody writes and no binding names: weights."""
 
@@ -31,8 +29,6 @@ class EdgeRole(str, Enum):
     DATA = "data"
     LOOP = "loop"
     """Data of the iteration before: the writer runs after the reader."""
-    REUSE = "reuse"
-    """The same memory holds another value from here on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +44,13 @@ class Node:
     """A box.
 
     Attributes:
-        id: Unique and made of harmless letters: `layer_12`, `region_3_1`. Names repeat and hold anything.
+        id: Unique and made of harmless letters: `layer_12`, `input_3_1`. Names repeat and hold anything.
         name: Of the layer or tensor, verbatim.
         lines: What is written in the box: harmless, shortened.
         tooltip: All that is worth telling, lines separated by newlines; harmless otherwise.
         order: Sorts nodes so that data runs forward, whatever is a loop aside.
         layer: None for tensors.
         tensor: None for layers, and for bindings that no layer names.
-        generation: Place among the values that the tensor's name stands for, from 0.
     """
 
     id: str
@@ -67,7 +62,6 @@ class Node:
     order: tuple[int, int]
     layer: Layer | None = None
     tensor: Tensor | None = None
-    generation: int = 0
     is_highlighted: bool = False
 
 

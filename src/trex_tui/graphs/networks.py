@@ -1,15 +1,14 @@
-"""Graph files for other programs: GraphML and GEXF, by networkx (130 ms to import), and node-link JSON."""
+"""Graph files for other programs: GraphML, by networkx (130 ms to import), and node-link JSON."""
 
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
-from trex_tui.graphs.model import Edge, EngineGraph, Node, NodeRole
+from trex_tui.graphs.model import Edge, EngineGraph, Node
 from trex_tui.reports.layers import is_missing
 from trex_tui.text import printable
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "trex-tui/graph/1"
 
-_OF_NODES = {"role", "label", "highlighted", "generation"}
+_OF_NODES = {"role", "label", "highlighted"}
 
 
 def _network(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> nx.MultiDiGraph[str]:
@@ -41,8 +40,6 @@ def _of_node(
     told: dict[str, Any] = {"role": node.role.value, "label": text(node.name)}
     if node.is_highlighted:
         told["highlighted"] = True
-    if node.role is NodeRole.REGION:
-        told["generation"] = node.generation
     if node.tensor is not None:
         tensor = node.tensor
         told["shape"] = "x".join(map(str, tensor.shape)) or "scalar"
@@ -82,16 +79,6 @@ def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[Column])
     data = io.BytesIO()
     nx.write_graphml_xml(_network(engine, graph, columns), data, named_key_ids=True)
     return data.getvalue()
-
-
-def write_gexf(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> bytes:
-    """GEXF, which Gephi reads; arguments and texts as in GraphML."""
-    import networkx as nx
-
-    lines = nx.generate_gexf(_network(engine, graph, columns), version="1.2draft")
-    # networkx writes the day of writing into the file; equal engines are to give equal files.
-    text = re.sub(r' lastmodifieddate="[^"]*"', "", "\n".join(lines) + "\n", count=1)
-    return text.encode("utf-8")
 
 
 def graph_document(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> dict[str, Any]:

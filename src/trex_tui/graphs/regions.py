@@ -1,4 +1,4 @@
-"""The values that memory holds, one after another: what trex draws as regions.
+"""The values that memory holds, one after another.
 
 A tensor's name is a name of memory. Writes that follow each other without a read between them make one value, a
 *generation*; the first write after a read begins the next (`engine.links` follows tensors by the same rule).

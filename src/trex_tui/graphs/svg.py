@@ -18,7 +18,7 @@ from trex_tui.text import printable
 _CELL, _LINE, _PADDING = 6.1, 13.0, 7.0
 """Of a letter of 10 pixels in a monospaced font (0.61 em, a little more than most), of a line, around the lines."""
 _BETWEEN_ROWS, _MARGIN, _LANE = 30.0, 20.0, 7.0
-_DASHES = {EdgeRole.LOOP: ' stroke-dasharray="5 3"', EdgeRole.REUSE: ' stroke-dasharray="1 3"'}
+_DASHES = {EdgeRole.LOOP: ' stroke-dasharray="5 3"'}
 
 _STYLE = (
     'text{font:10px "DejaVu Sans Mono",Menlo,Consolas,monospace;fill:#1d242b;text-anchor:middle;white-space:pre}'

@@ -1,18 +1,23 @@
-"""The layer table in formats that take a library: Parquet and Excel. CSV is `reports.layers.layers_csv`."""
+"""The layer table as Parquet and Excel, by pandas. CSV is `reports.layers.layers_csv`."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
-from trex_tui.reports.layers import is_missing
 from trex_tui.text import printable, shorten_middle
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCHEMA = "trex-tui/layers/1"
+"""In the metadata of a file: by it `export` knows what it may replace."""
 _MOST_IN_CELL = 32_767
 """Characters of a cell in Excel (Microsoft: "Excel specifications and limits")."""
 
@@ -23,31 +28,15 @@ def write_parquet(engine: Engine, columns: Sequence[Column], chosen: Collection[
     Raises:
         TrexError: pyarrow is not installed.
     """
-    try:
-        import pyarrow  # noqa: F401 - 60 ms; pandas would say in other words that it is missing
-    except ImportError:
-        raise TrexError(_missing("Parquet", "pyarrow", "parquet")) from None
-    from trex_tui.engine.frame import build_frame
-
-    frame = build_frame(engine, columns)
-    if chosen is not None:
-        frame = frame.iloc[sorted(chosen)].reset_index(drop=True)
-    for column in columns:
-        # Arrow holds UTF-8, which has no lone surrogates.
-        if column.dtype == "string":
-            frame[column.name] = frame[column.name].map(_encodable, na_action="ignore").astype("string")
-        elif column.dtype == "object":
-            frame[column.name] = [
-                [_encodable(one) for one in cell] if isinstance(cell, tuple) else cell
-                for cell in frame[column.name]
-            ]
+    _require("pyarrow", "Parquet", "pyarrow", "parquet")
+    # Arrow holds UTF-8, which has no lone surrogates.
+    frame = _frame(
+        engine, columns, chosen, lambda text: text.encode("utf-8", "backslashreplace").decode(), list
+    )
+    frame.attrs["schema"] = SCHEMA
     data = io.BytesIO()
     frame.to_parquet(data, engine="pyarrow", index=False)
     return data.getvalue()
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def write_xlsx(engine: Engine, columns: Sequence[Column], chosen: Collection[int] | None = None) -> bytes:
@@ -56,41 +45,54 @@ def write_xlsx(engine: Engine, columns: Sequence[Column], chosen: Collection[int
     Raises:
         TrexError: XlsxWriter is not installed.
     """
-    try:
-        import xlsxwriter
-    except ImportError:
-        raise TrexError(_missing("Excel", "XlsxWriter", "xlsx")) from None
+    _require("xlsxwriter", "Excel", "XlsxWriter", "xlsx")
+    import pandas as pd
+
+    frame = _frame(
+        engine, columns, chosen, lambda text: shorten_middle(printable(text), _MOST_IN_CELL), ";".join
+    )
     data = io.BytesIO()
-    book = xlsxwriter.Workbook(data, {"in_memory": True, "constant_memory": True})
-    # Equal engines give equal files.
-    book.set_properties({"created": datetime(2000, 1, 1), "title": printable(engine.name)[:255]})
-    sheet = book.add_worksheet("layers")
-    bold = book.add_format({"bold": True})
-    for place, column in enumerate(columns):
-        sheet.set_column(place, place, 48 if column.name == "name" else 12 if column.is_number else 18)
-        sheet.write_string(0, place, column.name, bold)
-    layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
-    values = [column.values(engine) for column in columns]
-    for row, layer in enumerate(layers, start=1):
-        for place, cells in enumerate(values):
-            _write_cell(sheet, row, place, cells[layer.index])
-    sheet.freeze_panes(1, 2)
-    sheet.autofilter(0, 0, max(1, len(layers)), max(0, len(columns) - 1))
-    book.close()
+    options = {"strings_to_formulas": False, "strings_to_urls": False}
+    with pd.ExcelWriter(data, engine="xlsxwriter", engine_kwargs={"options": options}) as writer:
+        # Equal engines give equal files.
+        title = printable(engine.name)[:255]
+        writer.book.set_properties({"created": datetime(2000, 1, 1), "title": title, "comments": SCHEMA})
+        frame.to_excel(writer, sheet_name="layers", index=False, freeze_panes=(1, 2))
+        sheet = writer.sheets["layers"]
+        sheet.autofilter(0, 0, max(1, len(frame)), max(0, len(columns) - 1))
+        for index, column in enumerate(columns):
+            sheet.set_column(index, index, 48 if column.name == "name" else 12 if column.is_number else 18)
     return data.getvalue()
 
 
-def _write_cell(sheet: Any, row: int, place: int, value: Any) -> None:  # noqa: ANN401 - untyped library, any cell
-    if is_missing(value):
-        return
-    if isinstance(value, bool):
-        sheet.write_boolean(row, place, value)
-    elif isinstance(value, (int, float)):
-        sheet.write_number(row, place, value)
-    else:
-        text = ";".join(map(printable, value)) if isinstance(value, tuple) else printable(str(value))
-        sheet.write_string(row, place, shorten_middle(text, _MOST_IN_CELL))
+def _frame(
+    engine: Engine,
+    columns: Sequence[Column],
+    chosen: Collection[int] | None,
+    encode: Callable[[str], str],
+    join: Callable[[list[str]], Any],
+) -> pd.DataFrame:
+    """The chosen layers, their texts as a format can hold them."""
+    from trex_tui.engine.frame import build_frame
+
+    frame = build_frame(engine, columns)
+    if chosen is not None:
+        frame = frame.iloc[sorted(chosen)].reset_index(drop=True)
+    for column in columns:
+        if column.dtype == "string":
+            frame[column.name] = frame[column.name].map(encode, na_action="ignore").astype("string")
+        elif column.dtype == "object":
+            frame[column.name] = [
+                join(list(map(encode, cell))) if isinstance(cell, tuple) else cell
+                for cell in frame[column.name]
+            ]
+    return frame
 
 
-def _missing(what: str, library: str, extra: str) -> str:
-    return f"{what} takes {library}, which is not installed: pip install 'trex-tui[{extra}]'"
+def _require(module: str, what: str, library: str, extra: str) -> None:
+    """pandas would say in other words that a library is missing."""
+    try:
+        import_module(module)
+    except ImportError:
+        message = f"{what} takes {library}, which is not installed: pip install 'trex-tui[{extra}]'"
+        raise TrexError(message) from None

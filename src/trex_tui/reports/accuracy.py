@@ -6,8 +6,8 @@ the plan where that is known, else by name. A result about others is named, not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,62 @@ from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDiff
 from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.naming import stem_of
 from trex_tui.errors import ArtifactError
-from trex_tui.reports.diff.sections import Section, Table
+from trex_tui.reports.document import Cell, Column, Section, make_table
 from trex_tui.reports.plain import plain
-from trex_tui.text import MISSING, format_count, plural, printable
+from trex_tui.text import MISSING, format_pct, plural, printable
 
 if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
-_DIFFERENCES = ("output", "type", "MAE", "max |d|", "max rel", "mean rel", "RMSE")
-_LIKENESS = ("output", "cosine", "SQNR dB", "argmax %", "elements", "not finite")
-"""Two tables, so that each fits 80 columns."""
+_OUTPUT = Column("output", "output", value=lambda output: output.name, flex=True)
+
+
+def _digits(value: float) -> str:
+    """Differences span many powers of ten: four significant digits."""
+    return f"{value:.4g}"
+
+
+def _value(key: str, title: str, format_: Callable[[float], str]) -> Column:
+    return Column(key, title, value=lambda output: output.values.get(key), is_number=True, format=format_)
+
+
+# Two tables, so that each fits 80 columns.
+_DIFFERENCES = (
+    _OUTPUT,
+    Column(
+        "types",
+        "type",
+        value=lambda output: output.dtypes,
+        format=lambda types: " → ".join(dict.fromkeys(one or MISSING for one in types)),
+    ),
+    _value("mae", "MAE", _digits),
+    _value("max_abs", "max |d|", _digits),
+    _value("max_rel", "max rel", _digits),
+    _value("mean_rel", "mean rel", _digits),
+    _value("rmse", "RMSE", _digits),
+)
+_LIKENESS = (
+    _OUTPUT,
+    _value("cosine", "cosine", "{:.6f}".format),
+    Column(
+        "sqnr_db",
+        "SQNR dB",
+        value=lambda output: _sqnr(output),
+        is_number=True,
+        unit="decibels",
+        format="{:.2f}".format,
+    ),
+    _value("argmax_agreement_pct", "argmax %", format_pct),
+    Column("elements", "elements", value=lambda output: output.counts.get("elements"), is_number=True),
+    Column(
+        "nonfinite",
+        "not finite",
+        value=lambda output: _nonfinite(output.counts),
+        is_number=True,
+        format=lambda counts: " / ".join(map(str, counts)),
+        help="Elements that are NaN or infinite, of the reference and of the test.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +201,25 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
             f"{'FELL' if one.fell else 'held'}  {printable(one.gate)}  {printable(one.output)}  —  {printable(one.why)}"
             for one in (*fallen, *(one for one in result.gates if not one.fell))
         ]
-        yield Section("Accuracy gates", lines, is_warning=bool(fallen))
+        yield Section("accuracy-gates", "Accuracy gates", sentences=lines, is_warning=bool(fallen))
     title = f"Accuracy of {_name(result.test)} against {_name(result.reference)}"
-    differences = Table(_DIFFERENCES, [_differences(one) for one in result.outputs], frozenset({0}))
-    yield Section(title, list(_sentences(result, evidence)), differences)
-    likeness = Table(_LIKENESS, [_likeness(one) for one in result.outputs], frozenset({0}))
-    yield Section("How alike the outputs are", table=likeness)
+    sentences = list(_sentences(result, evidence))
+    differences = make_table("differences", _DIFFERENCES, result.outputs, noun="output")
+    yield Section("accuracy", title, sentences=sentences, tables=[differences])
+    likeness = make_table("likeness", _LIKENESS, result.outputs, noun="output")
+    yield Section("accuracy-likeness", "How alike the outputs are", tables=[likeness])
 
 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
     """Every result that lies with the engines: those about them in full, the others by name."""
+    sections: list[Section] = []
     for one in accuracy_evidence(engines):
         if one.refusal or one.result is None:
-            yield Section("Accuracy", [printable(one.refusal)])
+            sections.append(Section("accuracy", "Accuracy", sentences=[printable(one.refusal)]))
         else:
-            yield from accuracy_sections(one.result, one)
+            sections += accuracy_sections(one.result, one)
+    for number, section in enumerate(sections, start=1):
+        yield replace(section, id=f"accuracy-{number}")
 
 
 def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Iterator[str]:
@@ -198,43 +248,19 @@ def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Ite
     yield from (f"Note: {printable(note)}." for note in result.notes)
 
 
-def _differences(output: OutputDifference) -> tuple[str, ...]:
-    types = [printable(one) if one else MISSING for one in output.dtypes]
-    return (
-        printable(output.name),
-        types[0] if types[0] == types[1] else f"{types[0]} → {types[1]}",
-        *(_digits(output.values.get(name)) for name in ("mae", "max_abs", "max_rel", "mean_rel", "rmse")),
-    )
+def _sqnr(output: OutputDifference) -> Cell | float | None:
+    value = output.values.get("sqnr_db")
+    if value is None and output.reasons.get("sqnr_db", "").startswith("infinite"):
+        return Cell(None, "∞")
+    return value
 
 
-def _likeness(output: OutputDifference) -> tuple[str, ...]:
-    sqnr = output.values.get("sqnr_db")
-    infinite = sqnr is None and output.reasons.get("sqnr_db", "").startswith("infinite")
-    return (
-        printable(output.name),
-        _fixed(output.values.get("cosine"), 6),
-        "∞" if infinite else _fixed(sqnr, 2),
-        _fixed(output.values.get("argmax_agreement_pct"), 2),
-        format_count(output.counts.get("elements")),
-        _nonfinite(output.counts),
-    )
-
-
-def _digits(value: float | None) -> str:
-    """Differences span many powers of ten: four significant digits."""
-    return MISSING if value is None else f"{value:.4g}"
-
-
-def _fixed(value: float | None, digits: int) -> str:
-    return MISSING if value is None else f"{value:.{digits}f}"
-
-
-def _nonfinite(counts: Mapping[str, int]) -> str:
+def _nonfinite(counts: Mapping[str, int]) -> tuple[int, ...] | None:
     """Elements that are NaN or infinite, of the reference and of the test."""
     names = (("nan_reference", "inf_reference"), ("nan_test", "inf_test"))
     if not any(name in counts for pair in names for name in pair):
-        return MISSING
-    return " / ".join(str(sum(counts.get(name, 0) for name in pair)) for pair in names)
+        return None
+    return tuple(sum(counts.get(name, 0) for name in pair) for pair in names)
 
 
 def _name(side: ComparedSide) -> str:

@@ -10,14 +10,16 @@ from typing import Any
 
 from trex_tui.text import printable
 
-_FORMULA = ("=", "+", "-", "@")
+_FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
+"""What begins a formula: the full-width and small forms too, which spreadsheets of East Asian locales take for the same."""
 
 
 def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """A header line and a line per row. Unknown values are empty, several in a cell are joined by `;`.
 
     Names are data to programs as well: a text that a spreadsheet would take for a formula has `'` before it, which
-    spreadsheets do not show, and what CSV readers stumble over (surrogates, NUL) is written as its escape. Numbers are as
+    spreadsheets do not show, and what CSV readers stumble over (surrogates, NUL, tabs, carriage returns) is written as its
+    escape. Numbers are as
     they are, with all their digits.
     """
     text = io.StringIO()
@@ -29,7 +31,7 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     if isinstance(value, tuple):
         value = ";".join(map(str, value))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from trex_tui.reports.csv_text import csv_text
 from trex_tui.reports.markdown import escaped
-from trex_tui.text import MISSING, format_bytes, format_ms, format_pct, printable
+from trex_tui.text import MISSING, format_bytes, format_ms, format_pct
 
 _DIGITS = 6
 """Decimals of milliseconds, as many as TensorRT's builder needs to tell tactics apart."""
@@ -54,14 +53,7 @@ def listing_document(one: Listing) -> dict[str, Any]:
 
 def listing_csv(one: Listing) -> str:
     """Comma-separated values with a header line; missing cells are empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(one.columns)
-    for row in one.rows:
-        # CSV is read by programs that know no surrogates, nor how to quote a NUL.
-        values = (printable(value) if isinstance(value, str) else _known(value) for value in row)
-        writer.writerow(["" if value is None else value for value in values])
-    return text.getvalue()
+    return csv_text(one.columns, one.rows)
 
 
 def listing_markdown(one: Listing) -> str:

@@ -42,11 +42,13 @@ from trex_tui.widgets.build_views import (
 from trex_tui.widgets.facts import fact_lines, sentence_line
 from trex_tui.widgets.line_view import FittedView
 from trex_tui.widgets.summary_line import SummaryLine
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
 from trex_tui.widgets.wrapped_lines import TextLine
 
 _OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
 """Actions that mean nothing until a log has been read."""
+_OF_OUTLINE = (View.MEMORY, View.MESSAGES)
+"""Views whose rows, and so the order that a person chose, are there before the tactics are."""
 NO_LOG = (
     "No log of the build in this set: what the builder tried is unknown.",
     "`trtexec --verbose … > {name}.engine.build.log`, beside the other files, makes one.",
@@ -77,6 +79,8 @@ class BuildPane(EnginePane):
         """The layer that was chosen elsewhere, and the row that stood for it: as long as it does, that layer stays."""
         self._progress = ""
         self._summaries: dict[View, str] = {}
+        self._orders: dict[View, tuple[SortKey, ...]] = {}
+        """Orders to be taken over once the log has been read again."""
         self.tables = make_tables()
         self.chart = FittedView(self._make_chart, id="build-chart")
         self.words = FittedView(self._make_words, id="build-words")
@@ -100,15 +104,25 @@ class BuildPane(EnginePane):
         """Show what the log tells; stay with the layer that was current."""
         if self.facts is facts:
             return
+        outline = self.facts
         self.facts, self.problem, self.tuned = facts, "", None
         self._summaries.clear()
+        if outline is not None:
+            self._orders |= {view: self.tables.of(view).sort_keys for view in _OF_OUTLINE}
         fill_tables(self.tables, facts)
+        self._restore_orders()
         self._filter_rows()
         self._stand_on(self._told[1])
         had_keyboard = self.screen.focused is self.words
         self._arrange()
         if had_keyboard and self.display:
             self.screen.set_focus(self.main_part)
+
+    def _restore_orders(self) -> None:
+        for view, keys in self._orders.items():
+            table = self.tables.of(view)
+            shown = {column.key for column in table.columns}
+            table.set_sort(key for key in keys if key.column in shown)
 
     def show_build_outline(self, facts: BuildFacts) -> None:
         """Show what needs no tactics."""
@@ -258,12 +272,13 @@ class BuildPane(EnginePane):
         return self.engine.layers[row.layers[0]]
 
     def view_state(self) -> object:
-        """Which view, and the order of the layers."""
-        return self.view, self.tables.layers.sort_keys
+        """Which view, and the order of each; without a log, orders that still wait for one."""
+        orders = {view: self.tables.of(view).sort_keys for view in View} if self.facts else self._orders
+        return self.view, orders
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - of no engine
-        """The same view again."""
-        self.view, _ = cast("tuple[View, object]", state)
+        """The same view again; its order once there are rows."""
+        self.view, self._orders = cast("tuple[View, dict[View, tuple[SortKey, ...]]]", state)
         self._arrange()
 
     @on(RowHighlighted)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher
 
@@ -31,6 +33,13 @@ from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.header import EngineHeader
 from trex_tui.widgets.tab_bar import TabBar, TabChosen
+
+
+@dataclass
+class EngineReplaced(Message):
+    """The engine was read again."""
+
+    engine: Engine
 
 
 class EngineScreen(BuildingScreen):
@@ -150,11 +159,13 @@ class EngineScreen(BuildingScreen):
 
     @on(LayerChosen)
     def _layer_chosen(self, event: LayerChosen) -> None:
-        if event.layer is not self._stand_in:
+        if event.layer is not self._stand_in and self._has(event.layer):
             self._choose(event.layer)
 
     @on(LayerOpened)
     def _layer_opened(self, event: LayerOpened) -> None:
+        if not self._has(event.layer):
+            return
         self._choose(event.layer)
         self._show("layers")
 
@@ -169,6 +180,11 @@ class EngineScreen(BuildingScreen):
         if all(one is not layer for one in self._matching):
             self.filter_text = ""
         self._show_current_layer()
+
+    def _has(self, layer: Layer) -> bool:
+        """Whether a layer is of this engine. A message of a pane that is gone may name one of the engine before."""
+        layers = self.engine.layers
+        return layer.index < len(layers) and layers[layer.index] is layer
 
     def _choose(self, layer: Layer) -> None:
         self.current_layer, self._stand_in = layer, None
@@ -316,8 +332,14 @@ class EngineScreen(BuildingScreen):
         """Go back to the list of engines."""
         self.app.pop_screen()
 
-    async def show_engine(self, engine: Engine) -> None:
+    def replace_engine(self, engine: Engine) -> None:
         """Show the engine as it is on disk now; tab, filter, order, marks and current layer stay. Say what changed."""
+        # In the queue of the screen: it may not be mounted yet, and nothing else may look at it half composed.
+        self.post_message(EngineReplaced(engine))
+
+    @on(EngineReplaced)
+    async def _show_engine(self, event: EngineReplaced) -> None:
+        engine = event.engine
         old, tab, text = self.engine, self.pane.id or "", self.filter_text
         states = {pane.id: pane.view_state() for pane in self.query(EnginePane)}
         layer = corresponding(old, engine, self.pane.cursor_layer or self.current_layer)
@@ -326,6 +348,8 @@ class EngineScreen(BuildingScreen):
         self._stand_in = None
         self.trail = Trail()
         await self.recompose()
+        if self not in self.app.screen_stack:
+            return  # A person left meanwhile.
         for pane in self.query(EnginePane):
             if states[pane.id] is not None:
                 pane.restore_view(states[pane.id], old)

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual import on
 from textual.widgets import Input
 
-from trex_tui.artifacts.inputs import Inputs
+from trex_tui.artifacts.output_files import Inputs
 from trex_tui.errors import TrexError
 from trex_tui.screens.choose import ChooseScreen
 from trex_tui.screens.prompt import PromptScreen

@@ -58,11 +58,11 @@ class LoadingScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         """Stand still below other screens: Textual would draw those anew, whole, with each step of the indicator."""
-        self.query_one(LoadingIndicator).display = False
+        self.query(LoadingIndicator).set(display=False)
 
     def on_screen_resume(self) -> None:
         """Move again."""
-        self.query_one(LoadingIndicator).display = True
+        self.query(LoadingIndicator).set(display=True)
 
     def show_file(self, words: str) -> None:
         """Say which file is being read."""

@@ -12,13 +12,13 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.artifacts.output_files import reason
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.reports.layers import layers_csv, layers_document, layers_markdown
 from trex_tui.services.completion import typed_path
-from trex_tui.services.places import reason, write_atomically
 
 if TYPE_CHECKING:
     from trex_tui.reports.diff.choice import Shown
@@ -114,13 +114,14 @@ def comparison_as(form: ExportFormat, shown: Shown) -> str:
     if form is ExportFormat.TEXT:
         from rich.console import Console
 
-        from trex_tui.reports.diff.text import print_diff
+        from trex_tui.reports.diff.sections import sections
+        from trex_tui.reports.diff.text import print_sections
 
         console = Console(
             file=io.StringIO(), width=1_000_000, color_system=None, markup=False, highlight=False
         )
         with console.capture() as captured:
-            print_diff(shown, console)
+            print_sections(sections(shown), console)
         return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     raise ValueError(f"{form} is no text")
 
@@ -171,15 +172,3 @@ def target_of(text: str, name: str) -> Path:
     except OSError as error:
         raise TrexError(f"{path}: {reason(error)}") from error
     return path
-
-
-def write_export(path: Path, content: str | bytes) -> None:
-    """Write the file, whole or not at all.
-
-    Raises:
-        TrexError: It cannot be written; the message says why.
-    """
-    try:
-        write_atomically(path, content)
-    except OSError as error:
-        raise TrexError(f"{path} cannot be written: {reason(error)}") from error

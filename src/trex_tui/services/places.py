@@ -1,9 +1,7 @@
-"""Where settings and the list of recent engines lie, and how files are written."""
+"""Where settings and the list of recent engines lie."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,46 +30,3 @@ def _in_home(environ: Mapping[str, str], variable: str, finder: str, file: str) 
     except (OSError, RuntimeError, KeyError):
         return None
     return found / file if found.is_absolute() else None
-
-
-def write_atomically(path: Path, content: str | bytes, *, make_directory: bool = False) -> None:
-    """Write a file so that at any moment there is either the old or the new one, whole.
-
-    Text is written as UTF-8, what that lacks (lone surrogates) as its escape. A link stays a link: its target is replaced.
-
-    Raises:
-        OSError: It cannot be written; nothing is left behind.
-    """
-    target = Path(os.path.realpath(path))
-    if make_directory:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{NAME}-{os.getpid()}-{os.urandom(4).hex()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
-        temporary.replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def write_new(path: Path, text: str) -> None:
-    """Write a file that must not be there yet, whole or not at all.
-
-    Raises:
-        OSError: It is there, or cannot be written; nothing is left behind.
-    """
-    with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-        try:
-            file.write(text)
-            file.flush()
-        except BaseException:
-            with contextlib.suppress(OSError):
-                path.unlink()
-            raise
-
-
-def reason(error: OSError) -> str:
-    """Why something could not be read or written, as the system says it."""
-    return error.strerror or str(error) or type(error).__name__

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from trex_tui.services.places import reason, write_atomically
+from trex_tui.artifacts.output_files import reason, write_atomically
 
 MOST = 20
 _MOST_BYTES = 1 << 20

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.compare import byname, structure
+from trex_tui.analysis.compare.byname import (
+    equal_names,
+    foreign_ranges,
+    late_names,
+    names_hold,
+    shared_nodes,
+)
 from trex_tui.analysis.compare.model import Align, Match
 from trex_tui.analysis.compare.pairing import Pairing
+from trex_tui.analysis.compare.structure import match_by_order, match_by_structure, match_passive
 from trex_tui.analysis.compare.traits import Traits
 
 LEAST_RELATED = 0.3
@@ -49,17 +56,17 @@ def align_pair(
     refused = False
     if mode is not Align.SIGNATURE:
         deferred = _names(pairing, mode)
-        if mode is Align.AUTO and not byname.names_hold(pairing, deferred):
+        if mode is Align.AUTO and not names_hold(pairing, deferred):
             pairing, deferred, refused = _begin(left, right, among, given, pins), [], True
     if mode in (Align.AUTO, Align.SIGNATURE):
-        structure.match_by_structure(pairing)
+        match_by_structure(pairing)
     if mode is not Align.NAME:
-        structure.match_passive(pairing, by_role=mode is not Align.SIGNATURE and not refused)
+        match_passive(pairing, by_role=mode is not Align.SIGNATURE and not refused)
     related = _are_related(pairing)
     if mode in (Align.AUTO, Align.SIGNATURE) and related:
-        structure.match_by_order(pairing)
+        match_by_order(pairing)
     if mode is not Align.ONNX:
-        byname.late_names(pairing, deferred)
+        late_names(pairing, deferred)
     return Aligned(pairing, refused, related)
 
 
@@ -91,11 +98,11 @@ def _pin(pairing: Pairing, pins: Sequence[tuple[int, int]]) -> None:
 
 
 def _names(pairing: Pairing, mode: Align) -> list[tuple[int, int]]:
-    deferred = byname.equal_names(pairing, stated_only=mode is Align.ONNX)
+    deferred = equal_names(pairing, stated_only=mode is Align.ONNX)
     if mode is not Align.NAME:
-        byname.shared_nodes(pairing)
-        byname.foreign_ranges(pairing)
-        byname.shared_nodes(pairing, opaque=True)
+        shared_nodes(pairing)
+        foreign_ranges(pairing)
+        shared_nodes(pairing, opaque=True)
     return deferred
 
 

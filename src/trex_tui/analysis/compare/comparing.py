@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trex_tui.analysis.compare import overview
 from trex_tui.analysis.compare.blocks import build_blocks
 from trex_tui.analysis.compare.cautions import cautions
 from trex_tui.analysis.compare.explain import difference
 from trex_tui.analysis.compare.model import Align, Block, Comparison, Pin
+from trex_tui.analysis.compare.overview import (
+    kind_of,
+    modules_of,
+    precision_of,
+    rank,
+    rows_by,
+    sides_of,
+    verdicts_of,
+)
 from trex_tui.analysis.compare.partition import partition
 from trex_tui.analysis.compare.traits import Traits
 from trex_tui.artifacts.jsonfile import gc_paused
@@ -56,10 +64,10 @@ def _compare(
     traits = [Traits(engine) for engine in engines]
     per = [_per(one, per_batch=per_batch) for one in traits]
     found, aligned = partition(traits, baseline, mode, pins)
-    sides = overview.sides_of(traits, per, found)
+    sides = sides_of(traits, per, found)
     blocks = build_blocks(traits, baseline, per, found)
-    verdicts, medians = overview.verdicts_of(engines, sides, baseline, more_timings)
-    ranking = overview.rank(engines, sides, medians)
+    verdicts, medians = verdicts_of(engines, sides, baseline, more_timings)
+    ranking = rank(engines, sides, medians)
     return Comparison(
         engines=tuple(engines),
         baseline=baseline,
@@ -76,9 +84,9 @@ def _compare(
             else difference(place, baseline, blocks, sides, related=aligned[place].related)
             for place in range(len(engines))
         ),
-        by_kind=overview.rows_by(engines, baseline, per, overview.kind_of),
-        by_precision=overview.rows_by(engines, baseline, per, overview.precision_of),
-        by_module=overview.rows_by(engines, baseline, per, overview.modules_of),
+        by_kind=rows_by(engines, baseline, per, kind_of),
+        by_precision=rows_by(engines, baseline, per, precision_of),
+        by_module=rows_by(engines, baseline, per, modules_of),
         ranking=ranking.order,
         ranked_by=ranking.by,
         ranking_ms=ranking.latency_ms,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from trex_tui.reports.diff.choice import Shown, labels
-from trex_tui.reports.diff.sections import Section, Table, is_text, sections
+from trex_tui.reports.diff.sections import sections
+from trex_tui.reports.document import Section, Table
 from trex_tui.reports.markdown import escaped
 
 LONGEST_CELL = 60
@@ -27,26 +28,30 @@ def _section(section: Section) -> list[str]:
         body += [
             f"> **{escaped(section.title)}**",
             ">",
-            *(f"> - {escaped(line)}" for line in section.lines),
+            *(f"> - {escaped(line)}" for line in section.sentences),
             "",
         ]
     elif section.title in _FOLDED:
         body += ["<details>", f"<summary>{escaped(section.title)}</summary>", ""]
     else:
         body += [f"#### {escaped(section.title)}", ""]
-        body += [f"- {escaped(line.strip())}" for line in section.lines]
-        body += [""] if section.lines else []
-    if section.table:
-        body += [*_table(section, section.table), ""]
+        body += [f"- {escaped(line.strip())}" for line in section.sentences]
+        body += [""] if section.sentences else []
+    for table in section.tables:
+        body += [*_table(table), ""]
     if section.title in _FOLDED:
         body += ["</details>", ""]
     return body
 
 
-def _table(section: Section, table: Table) -> list[str]:
-    rules = ["---" if is_text(section, column) else "---:" for column in range(len(table.headings))]
-    lines = [f"| {' | '.join(map(escaped, table.headings))} |", f"|{'|'.join(rules)}|"]
+def _table(table: Table) -> list[str]:
+    rules = ["---:" if column.is_number else "---" for column in table.columns]
+    titles = [escaped(column.title) for column in table.columns]
+    lines = [f"| {' | '.join(titles)} |", f"|{'|'.join(rules)}|"]
     for row in table.rows:
-        cells = [escaped(table.fitted(column, cell, LONGEST_CELL)) for column, cell in enumerate(row)]
+        cells = (
+            escaped(column.shorten(column.text(value), LONGEST_CELL))
+            for column, value in zip(table.columns, row, strict=True)
+        )
         lines.append(f"| {' | '.join(cells)} |")
     return lines

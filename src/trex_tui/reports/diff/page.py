@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trex_tui.reports.diff.choice import Shown, labels
-from trex_tui.reports.diff.sections import Section, is_text, sections
+from trex_tui.reports.diff.sections import sections
+from trex_tui.reports.document import Section
 from trex_tui.reports.html import Heading, bullets, page, plain_table, safe
 
 
@@ -18,10 +19,9 @@ def diff_page(shown: Shown) -> str:
 
 def _section(section: Section) -> Iterator[str]:
     yield f'<section class="{"warning" if section.is_warning else "plain"}"><h2>{safe(section.title)}</h2>'
-    yield from bullets(section.lines)
-    if section.table:
-        headings = [
-            Heading(head, is_text(section, column)) for column, head in enumerate(section.table.headings)
-        ]
-        yield from plain_table(headings, section.table.rows)
+    yield from bullets(section.sentences)
+    for table in section.tables:
+        headings = [Heading(column.title, not column.is_number) for column in table.columns]
+        rows = zip(*(table.texts(index) for index in range(len(headings))), strict=True)
+        yield from plain_table(headings, rows)
     yield "</section>"

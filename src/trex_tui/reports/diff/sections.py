@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from trex_tui.analysis.compare.model import Block, Comparison, Difference, Row, Verdict
 from trex_tui.analysis.latency import end_to_end
+from trex_tui.reports.accuracy import engines_sections
 from trex_tui.reports.diff.choice import Shown, change_words, layers_of, letter, signed_ms
-from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, shorten_middle
+from trex_tui.reports.document import Cell, Column, Section, Table, make_table
+from trex_tui.text import format_ms, plural, printable, shorten_middle
 
 MOST_REASONS = 8
 MOST_GROUPS = 12
-_WORDS = {"Engines": 5, "Layers": 3}
-"""Section -> how many columns of its table come before the numbers; one elsewhere."""
 LEAST_PART = 12
 """Cells of a part in a list, or the end of the whole is left out."""
 SMALLEST_MS = 0.00005
 """Less is shown as zero."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Headings and cells, all harmless text.
-
-    Attributes:
-        wide: Columns that give way where there is no room: texts.
-        lists: Columns whose texts are parts with `; ` between, each about another engine.
-    """
-
-    headings: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-    wide: frozenset[int] = frozenset({0})
-    lists: frozenset[int] = frozenset()
-
-    def fitted(self, column: int, text: str, width: int) -> str:
-        """A cell's text in so many cells: its middle gives way; of parts the end of each, so that none passes for another."""
-        return _fitted_parts(text, width) if column in self.lists else shorten_middle(text, width)
-
-
-def _fitted_parts(text: str, width: int) -> str:
+def shorten_parts(text: str, width: int) -> str:
+    """Cut a list with `; ` between its parts: the end of each part gives way, so that none passes for another."""
     parts = text.split("; ")
     left = width - 2 * (len(parts) - 1)
     if len(parts) == 1:
@@ -59,98 +40,74 @@ def _head(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading, sentences, and perhaps a table.
-
-    Attributes:
-        is_warning: It is to be seen before any number.
-    """
-
-    title: str
-    lines: Sequence[str] = field(default=())
-    table: Table | None = None
-    is_warning: bool = False
-
-
-def is_text(section: Section, column: int) -> bool:
-    """Whether a column of the section's table holds words, which stand on the left."""
-    assert section.table is not None
-    return column in section.table.wide or column < _WORDS.get(section.title, 1)
-
-
 def sections(shown: Shown) -> Iterator[Section]:
     """All there is to say, the gravest first."""
     comparison = shown.comparison
     if cautions := [printable(caution.text) for caution in comparison.cautions]:
-        yield Section("Before you compare", cautions, is_warning=True)
-    fallen = [result.why for result in shown.gates if result.fell]
+        yield Section("cautions", "Before you compare", sentences=cautions, is_warning=True)
     if shown.gates:
         lines = [
             f"{'FELL' if result.fell else 'held'}  {printable(result.gate.text)}  —  {printable(result.why)}"
             for result in shown.gates
         ]
-        yield Section("Gates", lines, is_warning=bool(fallen))
-    yield Section("Engines", table=_engines(comparison))
+        has_fallen = any(result.fell for result in shown.gates)
+        yield Section("gates", "Gates", sentences=lines, is_warning=has_fallen)
+    yield Section("engines", "Engines", tables=[_engines(comparison)])
     for place in shown.columns:
         difference, verdict = comparison.differences[place], comparison.verdicts[place]
         if difference is not None and verdict is not None:
             yield _difference(comparison, difference, verdict)
-    from trex_tui.reports.accuracy import engines_sections  # which needs Section and Table of this module
-
     yield from engines_sections(comparison.engines)
     if len(comparison.engines) > 2:
         yield _ranking(comparison)
-    for title, rows in (
-        ("By kind", comparison.by_kind),
-        ("By precision", comparison.by_precision),
-        ("By module", comparison.by_module),
+    for id_, title, rows in (
+        ("by-kind", "By kind", comparison.by_kind),
+        ("by-precision", "By precision", comparison.by_precision),
+        ("by-module", "By module", comparison.by_module),
     ):
-        if table := _groups(shown, rows):
-            yield Section(title, table=table)
+        if table := _groups(id_, shown, rows):
+            yield Section(id_, title, tables=[table])
     yield _blocks(shown)
 
 
 def _engines(comparison: Comparison) -> Table:
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    columns = (
+        Column("letter", ""),
+        Column("engine", "engine", flex=True),
+        Column("device", "device", flex=True),
+        Column("tensorrt_version", "TensorRT"),
+        Column("precision", "precision"),
+        Column("layers", "layers", is_number=True, format=str),
+        Column("matched_layers", "matched", is_number=True, format=str),
+        Column("latency_sum_ms", f"Σ layers {unit}", is_number=True),
+        Column("latency_median_ms", f"median {unit}", is_number=True),
+        Column("weights_bytes", "weights", is_number=True),
+    )
     rows = []
-    for place, side in enumerate(comparison.sides):
-        latency = end_to_end(comparison.engines[place])
+    for place, (side, engine) in enumerate(zip(comparison.sides, comparison.engines, strict=True)):
+        latency = end_to_end(engine)
         median = latency.summary.median_ms if latency else None
-        engine = comparison.engines[place]
         is_baseline = place == comparison.baseline
         rows.append(
             (
                 letter(place),
-                printable(side.label) + (" (baseline)" if is_baseline else ""),
-                printable(side.device or MISSING),
-                printable(side.tensorrt_version or MISSING),
-                engine.precision.value if engine.precision else MISSING,
-                str(side.layers),
-                f"{side.matched_layers}",
-                format_ms(side.latency_sum_ms),
-                format_ms(None if median is None else median / side.per),
-                format_bytes(engine.weights_bytes),
+                Cell(side.label, printable(side.label) + (" (baseline)" if is_baseline else "")),
+                side.device,
+                side.tensorrt_version,
+                engine.precision,
+                side.layers,
+                side.matched_layers,
+                side.latency_sum_ms,
+                None if median is None else median / side.per,
+                engine.weights_bytes,
             )
         )
-    unit = "ms per sample" if comparison.per_batch else "ms"
-    headings = (
-        "",
-        "engine",
-        "device",
-        "TensorRT",
-        "precision",
-        "layers",
-        "matched",
-        f"Σ layers {unit}",
-        f"median {unit}",
-        "weights",
-    )
-    return Table(headings, rows, frozenset({1, 2}))
+    return make_table("engines", columns, rows, noun="engine")
 
 
 def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Section:
     place = difference.engine
-    title = f"{letter(place)} against {letter(comparison.baseline)}"
     lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}: {printable(verdict.why)}"]
     rest = difference.reasons[MOST_REASONS:]
     lines += [f"  {printable(reason.text)}" for reason in difference.reasons[:MOST_REASONS]]
@@ -165,25 +122,36 @@ def _difference(comparison: Comparison, difference: Difference, verdict: Verdict
     )
     if matches:
         lines.append(f"Blocks matched: {matches}.")
-    return Section(title, lines)
+    title = f"{letter(place)} against {letter(comparison.baseline)}"
+    return Section(f"difference-{letter(place).lower()}", title, sentences=lines)
 
 
 def _ranking(comparison: Comparison) -> Section:
+    columns = (
+        Column("rank", "", format=str),
+        Column("engine", "engine", flex=True),
+        Column("latency_ms", "ms", is_number=True),
+        Column("ratio", "to the best", is_number=True, format=lambda ratio: f"{ratio:.3f}×"),
+    )
     rows = []
     best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
     for rank, place in enumerate(comparison.ranking, start=1):
         value = comparison.ranking_ms[place]
-        factor = f"{value / best:.3f}×" if value is not None and best else MISSING
-        name = f"{letter(place)} {printable(comparison.sides[place].label)}"
-        rows.append((str(rank) if value is not None else MISSING, name, format_ms(value), factor))
-    return Section(
-        "Ranking",
-        [f"By {comparison.ranked_by}."],
-        Table(("", "engine", "ms", "to the best"), rows, frozenset({1})),
-    )
+        label = comparison.sides[place].label
+        ratio = value / best if value is not None and best else None
+        name = Cell(label, f"{letter(place)} {printable(label)}")
+        rows.append((None if value is None else rank, name, value, ratio))
+    table = make_table("ranking", columns, rows, noun="engine")
+    return Section("ranking", "Ranking", sentences=[f"By {comparison.ranked_by}."], tables=[table])
 
 
-def _groups(shown: Shown, rows: Sequence[Row]) -> Table | None:
+def _delta_columns(places: Sequence[int]) -> Iterator[Column]:
+    for place in places:
+        key = f"{letter(place).lower()}_delta_ms"
+        yield Column(key, f"Δ {letter(place)}", is_number=True, format=signed_ms)
+
+
+def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
     """A matrix: a row per group, a column per engine, then the deltas."""
     comparison, places = shown.comparison, shown.columns
     if not rows or [row.key for row in rows] == [""]:
@@ -191,25 +159,32 @@ def _groups(shown: Shown, rows: Sequence[Row]) -> Table | None:
     others = [place for place in places if place != comparison.baseline]
     cells = [
         (
-            printable(row.key) or "(no module)",
-            *(f"{format_ms(row.latency_ms[place])} ({row.layers[place]})" for place in places),
-            *(signed_ms(row.deltas_ms[place]) for place in others),
+            Cell(row.key, printable(row.key) or "(no module)"),
+            *(
+                Cell(row.latency_ms[place], f"{format_ms(row.latency_ms[place])} ({row.layers[place]})")
+                for place in places
+            ),
+            *(row.deltas_ms[place] for place in others),
         )
         for row in rows[:MOST_GROUPS]
     ]
     if rest := rows[MOST_GROUPS:]:
         cells.append(
             (
-                plural(len(rest), "other"),
-                *(f"{format_ms(_sum([row.latency_ms[place] for row in rest]))}" for place in places),
-                *(signed_ms(_sum([row.deltas_ms[place] for row in rest])) for place in others),
+                Cell(None, plural(len(rest), "other")),
+                *(_sum([row.latency_ms[place] for row in rest]) for place in places),
+                *(_sum([row.deltas_ms[place] for row in rest]) for place in others),
             )
         )
-    heads = (
-        *(f"{letter(place)} ms (layers)" for place in places),
-        *(f"Δ {letter(place)}" for place in others),
+    columns = (
+        Column("group", "", flex=True),
+        *(
+            Column(f"{letter(place).lower()}_latency_ms", f"{letter(place)} ms (layers)", is_number=True)
+            for place in places
+        ),
+        *_delta_columns(others),
     )
-    return Table(("", *heads), cells)
+    return make_table(id_, columns, cells, noun="group")
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
@@ -219,25 +194,34 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 def _blocks(shown: Shown) -> Section:
     comparison, places = shown.comparison, shown.columns
+    if not shown.rows:
+        sentence = "Nothing differs: every block has the same time and the same layers."
+        return Section("blocks", "Layers", sentences=[sentence])
     others = [place for place in places if place != comparison.baseline]
+    columns = (
+        Column("block", "block", flex=True),
+        Column("layers", "layers"),
+        Column("match", "match"),
+        *(
+            Column(f"{letter(place).lower()}_latency_ms", f"{letter(place)} ms", is_number=True)
+            for place in places
+        ),
+        *_delta_columns(others),
+        Column("changed", "changed", flex=True, shorten=shorten_parts),
+    )
     rows = [
         (
-            printable(_name(comparison, block)),
+            _name(comparison, block),
             block.shape,
-            block.match.value,
-            *(format_ms(block.latency_ms[place]) if block.layers[place] else MISSING for place in places),
-            *(signed_ms(block.deltas_ms[place]) for place in others),
-            change_words(block),
+            block.match,
+            *(block.latency_ms[place] if block.layers[place] else None for place in places),
+            *(block.deltas_ms[place] for place in others),
+            Cell(changed := change_words(block), changed),
         )
         for block in shown.rows
     ]
-    heads = (*(f"{letter(place)} ms" for place in places), *(f"Δ {letter(place)}" for place in others))
-    if not rows:
-        return Section("Layers", ["Nothing differs: every block has the same time and the same layers."])
-    changed = 3 + len(heads)
-    headings = ("block", "layers", "match", *heads, "changed")
-    table = Table(headings, rows, frozenset({0, changed}), frozenset({changed}))
-    return Section("Layers", [shown.rest_words], table)
+    table = make_table("blocks", columns, rows, noun="block")
+    return Section("blocks", "Layers", sentences=[shown.rest_words], tables=[table])
 
 
 def _name(comparison: Comparison, block: Block) -> str:

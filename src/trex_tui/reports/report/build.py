@@ -12,7 +12,7 @@ from trex_tui.errors import ArtifactError
 from trex_tui.lint.logs import trace_of
 from trex_tui.reports.build_log import check
 from trex_tui.reports.build_screen import SEVERITIES, overview_lines
-from trex_tui.reports.report.model import Section, Table
+from trex_tui.reports.document import Section, Table
 from trex_tui.reports.report.subject import Subject
 from trex_tui.reports.report.tables import number_column, table, word_column
 from trex_tui.text import plural, printable
@@ -26,12 +26,14 @@ def build_sections(subject: Subject) -> Iterator[Section]:
         return
     trace = trace_of(engine, kind)
     if trace is None:
-        yield Section("build", "Build", [f"The log {printable(engine.files[kind].name)} cannot be read."])
+        yield Section(
+            "build", "Build", sentences=[f"The log {printable(engine.files[kind].name)} cannot be read."]
+        )
         return
     try:
         check(trace)
     except ArtifactError as error:
-        yield Section("build", "Build", [f"{printable(str(error))}."])
+        yield Section("build", "Build", sentences=[f"{printable(str(error))}."])
         return
     facts = build_facts(trace, engine)
     yield Section("build", "Build", facts=_facts(facts, subject), tables=list(_tables(facts, subject)))

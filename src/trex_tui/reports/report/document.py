@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from trex_tui.reports.plain import diagnostic_object
-from trex_tui.reports.report.model import SCHEMA, Part, Report, Section, Table
+from trex_tui.reports.document import Document, Part, Section, Table, raw, unit_of
+from trex_tui.reports.plain import diagnostic_object, plain
+
+SCHEMA = "trex-tui/report/2"
 
 
-def report_document(report: Report) -> dict[str, Any]:
+def report_document(report: Document) -> dict[str, Any]:
     """The report as data: raw values with units, sentences as they are. Absent facts are None.
 
     A row of a table is an object by the names of its columns; `rows_total` says how many rows there would be.
@@ -20,7 +22,7 @@ def report_document(report: Report) -> dict[str, Any]:
         "title": report.title,
         "comparison": None
         if compared is None
-        else {"sections": [_sentences(section) for section in compared.sections], "diff": compared.document},
+        else {"sections": [_sentences(section) for section in compared.sections], "diff": compared.data},
         "engines": [_engine(part) for part in engines],
         "diagnostics": [diagnostic_object(one) for one in report.diagnostics],
     }
@@ -36,14 +38,18 @@ def _engine(part: Part) -> dict[str, Any]:
 
 
 def _sentences(section: Section) -> dict[str, Any]:
-    return {"id": section.id, "title": section.title, "sentences": list(section.sentences)}
+    return {
+        "id": section.id,
+        "title": section.title,
+        "sentences": [sentence.strip() for sentence in section.sentences],
+    }
 
 
 def _section(section: Section) -> dict[str, Any]:
     return {
         **_sentences(section),
         "facts": [{"label": label, "text": text} for label, text in section.facts],
-        "charts": list(section.charts),
+        "charts": [chart.id for chart in section.charts],
         "tables": [_table(table) for table in section.tables],
     }
 
@@ -52,11 +58,12 @@ def _table(table: Table) -> dict[str, Any]:
     return {
         "id": table.id,
         "columns": [
-            {"name": one.name, "heading": one.heading, "unit": one.unit or None} for one in table.columns
+            {"name": column.key, "heading": column.title, "unit": unit_of(column) or None}
+            for column in table.columns
         ],
         "rows": [
-            {column.name: cell.value for column, cell in zip(table.columns, row, strict=True)}
+            {column.key: plain(raw(value)) for column, value in zip(table.columns, row, strict=True)}
             for row in table.rows
         ],
-        "rows_total": table.total,
+        "rows_total": table.rows_total,
     }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from trex_tui.reports.document import Part, Section
 from trex_tui.reports.lint.report import EngineReport
 from trex_tui.reports.report.build import build_sections
 from trex_tui.reports.report.evidence import accuracy_sections, capture_sections
 from trex_tui.reports.report.findings import lint_sections, note_sections
 from trex_tui.reports.report.layers import group_sections, hot_sections, memory_sections, roofline_sections
-from trex_tui.reports.report.model import Part, Section
 from trex_tui.reports.report.subject import Subject, subject_of
 from trex_tui.reports.report.timing import summary_sections, timing_sections
 from trex_tui.text import printable
@@ -41,4 +41,4 @@ def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: b
     subject = subject_of(lint, top)
     makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
     sections = [section for make in makers for section in make(subject)]
-    return Part(f"engine-{number}", printable(lint.engine.name), sections, lint.engine)
+    return Part(f"engine-{number}", printable(lint.engine.name), sections, engine=lint.engine)

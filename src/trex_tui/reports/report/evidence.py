@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trex_tui.reports.accuracy import engines_sections
+from trex_tui.reports.document import Section
 from trex_tui.reports.overview import condition_facts
-from trex_tui.reports.report.comparison import section_of
-from trex_tui.reports.report.model import Section
 from trex_tui.reports.report.subject import Subject
 from trex_tui.reports.summary import doubt_sentences
 
@@ -18,10 +17,9 @@ def capture_sections(subject: Subject) -> Iterator[Section]:
     if not facts:
         return
     sentences = doubt_sentences(subject.engine)
-    yield Section("capture", "Capture", sentences, facts, is_warning=bool(sentences))
+    yield Section("capture", "Capture", sentences=sentences, facts=facts, is_warning=bool(sentences))
 
 
 def accuracy_sections(subject: Subject) -> Iterator[Section]:
     """Results of `accuracy` that are about the engine."""
-    for place, section in enumerate(engines_sections([subject.engine]), start=1):
-        yield section_of(section, f"accuracy-{place}")
+    yield from engines_sections([subject.engine])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trex_tui.charts.figure import as_sentence
 from trex_tui.lint.result import Judged
+from trex_tui.reports.document import Cell, Section, Table
 from trex_tui.reports.lint.report import (
     count_words,
     left_out_words,
@@ -13,9 +14,8 @@ from trex_tui.reports.lint.report import (
     not_checked_words,
     total_words,
 )
-from trex_tui.reports.report.model import Cell, Section, Table
 from trex_tui.reports.report.subject import Subject
-from trex_tui.reports.report.tables import number, number_column, table, word, word_column
+from trex_tui.reports.report.tables import number_column, table, word_column
 
 _MOST_LAYERS = 3
 
@@ -27,7 +27,7 @@ def lint_sections(subject: Subject) -> Iterator[Section]:
     tables = [_findings(subject, result.findings)] if result.findings else []
     tables += _others(subject)
     sentence = "; ".join(filter(None, words))
-    yield Section("lint", "Findings", [as_sentence(sentence)], tables=tables)
+    yield Section("lint", "Findings", sentences=[as_sentence(sentence)], tables=tables)
 
 
 def _findings(subject: Subject, findings: Sequence[Judged]) -> Table:
@@ -46,16 +46,16 @@ def _findings(subject: Subject, findings: Sequence[Judged]) -> Table:
         names = "; ".join(names_words(layers, _MOST_LAYERS)) or "the engine"
         rows.append(
             [
-                word(one.severity.value),
-                word(one.rule.id),
-                word(one.message),
+                one.severity.value,
+                one.rule.id,
+                one.message,
                 Cell([layer.index for layer in layers], names),
-                number("stake_ms", one.stake_ms),
-                number("stake_pct", subject.lint.pct(one.stake_ms)),
-                word(one.remedy),
+                one.stake_ms,
+                subject.lint.pct(one.stake_ms),
+                one.remedy,
             ]
         )
-    return Table("findings", columns, rows, len(findings), "finding")
+    return Table("findings", columns, rows, total=len(findings), noun="finding")
 
 
 def _others(subject: Subject) -> Iterator[Table]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
 from trex_tui.analysis.rollup import by_module, fused_words
 from trex_tui.analysis.totals import hottest, total_by_kind, total_by_precision
 from trex_tui.charts.figure import as_sentence
+from trex_tui.reports.document import Chart, Section, Table
 from trex_tui.reports.layers import BRIEF_COLUMNS
 from trex_tui.reports.memory import live_words, memory_figures, peak_words, unknown_sentences
 from trex_tui.reports.numbers import by_bound, by_tensor_cores
 from trex_tui.reports.overview import memory_facts, no_profile
-from trex_tui.reports.report.model import Section, Table
 from trex_tui.reports.report.subject import Subject
 from trex_tui.reports.report.tables import layer_table, number_column, table, totals_table, word_column
 from trex_tui.text import plural
@@ -23,18 +24,23 @@ NO_MODULE = "(no module)"
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "roof_pct", "bound", "tactic")
 
 
+def _charts(subject: Subject, *ids: str) -> list[Chart]:
+    return [Chart(id_, subject.engine) for id_ in ids]
+
+
 def hot_sections(subject: Subject) -> Iterator[Section]:
     """The layers that take longest."""
     engine = subject.engine
     timed = sum(layer.latency_ms is not None for layer in engine.layers)
     if not timed:
-        yield Section("hot-layers", "Hot layers", [no_profile(engine)])
+        yield Section("hot-layers", "Hot layers", sentences=[no_profile(engine)])
         return
     layers = hottest(engine.layers, timed if subject.top is None else subject.top)
     lacking = len(engine.layers) - timed
     sentences = [f"{plural(lacking, 'layer has', 'layers have')} no time in the profile."] if lacking else []
     found = layer_table("hot_layers", engine, layers, _HOT_COLUMNS, timed)
-    yield Section("hot-layers", "Hot layers", sentences, charts=("pareto", "layers"), tables=[found])
+    charts = _charts(subject, "pareto", "layers")
+    yield Section("hot-layers", "Hot layers", sentences=sentences, charts=charts, tables=[found])
 
 
 def group_sections(subject: Subject) -> Iterator[Section]:
@@ -52,7 +58,7 @@ def group_sections(subject: Subject) -> Iterator[Section]:
     yield Section(
         "groups",
         "Time by kind and precision",
-        [] if engine.has_profile else [no_profile(engine)],
+        sentences=[] if engine.has_profile else [no_profile(engine)],
         tables=tables,
     )
     if engine.has_profile:
@@ -70,8 +76,8 @@ def group_sections(subject: Subject) -> Iterator[Section]:
         yield Section(
             "modules",
             "Time by kernel and module",
-            [fused] if fused else [],
-            charts=("tactic", "icicle"),
+            sentences=[fused] if fused else [],
+            charts=_charts(subject, "tactic", "icicle"),
             tables=[found],
         )
 
@@ -84,14 +90,14 @@ def memory_sections(subject: Subject) -> Iterator[Section]:
     sentences = [as_sentence(peak_words(engine, activations)), *unknown_sentences(engine, activations)]
     facts = memory_facts(engine, subject.analysis)
     if not engine.has_graph or engine.names_only:
-        yield Section("memory", "Memory", list(dict.fromkeys(sentences)), facts)
+        yield Section("memory", "Memory", sentences=list(dict.fromkeys(sentences)), facts=facts)
         return
     tables = [_memory_by_kind(memory_by_kind(engine.layers))]
-    charts: tuple[str, ...] = ()
+    charts: list[Chart] = []
     if activations.peak_bytes is not None:
-        charts = ("memory",)
+        charts = _charts(subject, "memory")
         tables.append(_live_at_peak(subject, activations.live_at_peak))
-    yield Section("memory", "Memory", sentences, facts, charts, tables)
+    yield Section("memory", "Memory", sentences=sentences, facts=facts, charts=charts, tables=tables)
 
 
 def _memory_by_kind(totals: list[MemoryTotal]) -> Table:
@@ -144,7 +150,7 @@ def _live_at_peak(subject: Subject, alive: Sequence[LiveTensor]) -> Table:
         what="tensor",
         title="Live at the peak",
     )
-    return Table(found.id, found.columns, found.rows, len(alive), found.what, found.title)
+    return replace(found, total=len(alive))
 
 
 def roofline_sections(subject: Subject) -> Iterator[Section]:
@@ -152,9 +158,10 @@ def roofline_sections(subject: Subject) -> Iterator[Section]:
     engine, roofline = subject.engine, derived(subject.engine).roofline
     points = [point for point in roofline.points.values() if point.roof_ms is not None]
     facts = [("Assumed", as_sentence(assumption)) for assumption in roofline.assumptions] if points else []
-    charts = ("roofline", "efficiency") if any(point.roof_pct is not None for point in points) else ()
+    is_drawn = any(point.roof_pct is not None for point in points)
+    charts = _charts(subject, "roofline", "efficiency") if is_drawn else []
     tables = [
         totals_table("by_bound", "Bound by", by_bound(engine, engine.layers), "What layers are bound by")
     ]
     sentences = [as_sentence(line) for line in roofline.sentences]
-    yield Section("roofline", "Roofline", sentences, facts, charts, tables)
+    yield Section("roofline", "Roofline", sentences=sentences, facts=facts, charts=charts, tables=tables)

@@ -9,8 +9,9 @@ from trex_tui.charts.bars import lying_bar
 from trex_tui.charts.catalogue import CHARTS_BY_ID
 from trex_tui.charts.figure import Palette, Subject, draw
 from trex_tui.engine.engine import Engine
+from trex_tui.reports.document import Column, Document, Section, Table, number
 from trex_tui.reports.markdown import escaped
-from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
+from trex_tui.reports.report.document import SCHEMA
 from trex_tui.text import printable, shorten_middle
 
 LONGEST_CELL = 60
@@ -26,7 +27,7 @@ _PLAIN = Palette(lambda _: "", lambda _: "")
 _TICKS = re.compile("`+")
 
 
-def report_markdown(report: Report) -> str:
+def report_markdown(report: Document) -> str:
     """The whole report. Every text of a file is escaped."""
     return (
         "\n".join([f"<!-- {SCHEMA} -->", f"# {escaped(report.title)}", "", *_body(report)]).rstrip("\n")
@@ -34,7 +35,7 @@ def report_markdown(report: Report) -> str:
     )
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(report: Document) -> Iterator[str]:
     for one in report.diagnostics:
         yield f"- {one.severity.value}: {escaped(str(one))}"
     if report.diagnostics:
@@ -43,21 +44,21 @@ def _body(report: Report) -> Iterator[str]:
         yield f"## {escaped(part.title)}"
         yield ""
         for section in part.sections:
-            yield from _section(part, section)
+            yield from _section(section)
 
 
-def _section(part: Part, section: Section) -> Iterator[str]:
+def _section(section: Section) -> Iterator[str]:
     yield f"### {escaped(section.title)}"
     yield ""
     mark = "> - " if section.is_warning else "- "
-    lines = [f"{mark}{escaped(sentence)}" for sentence in section.sentences]
+    lines = [f"{mark}{escaped(sentence.strip())}" for sentence in section.sentences]
     lines += [f"- **{escaped(label)}:** {_words(text)}" for label, text in section.facts]
     yield from lines
     if lines:
         yield ""
     for chart in section.charts:
-        if part.engine is not None and chart in _CHARTS:
-            yield from _chart(part.engine, chart)
+        if chart.id in _CHARTS:
+            yield from _chart(chart.engine, chart.id)
     for table in section.tables:
         yield from _table(table)
 
@@ -86,26 +87,27 @@ def _table(table: Table) -> Iterator[str]:
         yield ""
     heads, rules = [], []
     for column in table.columns:
-        heads += [escaped(column.heading)] + ([""] if column.has_bar else [])
-        rules += ["---" if column.is_text else "---:"] + (["---"] if column.has_bar else [])
+        heads += [escaped(column.title)] + ([""] if column.has_bar else [])
+        rules += ["---:" if column.is_number else "---"] + (["---"] if column.has_bar else [])
     yield f"| {' | '.join(heads)} |"
     yield f"|{'|'.join(rules)}|"
     tops = [table.largest(place) for place in range(len(table.columns))]
     for row in table.rows:
         cells = [
             text
-            for column, cell, top in zip(table.columns, row, tops, strict=True)
-            for text in _cells(column, cell, top)
+            for column, value, top in zip(table.columns, row, tops, strict=True)
+            for text in _cells(column, value, top)
         ]
         yield f"| {' | '.join(cells)} |"
     yield ""
-    if table.rest_words:
-        yield f"*{escaped(table.rest_words)}*"
+    if table.rest:
+        yield f"*{escaped(table.rest)}*"
         yield ""
 
 
-def _cells(column: Column, cell: Cell, top: float) -> list[str]:
-    longest = LONGEST_CELL if column.name in _NAMES else _LONGEST_WORDS
-    shown = escaped(shorten_middle(cell.text, longest) if column.is_text else cell.text)
-    bar = lying_bar((cell.number or 0.0) / top, _BAR_CELLS) if top else ""
+def _cells(column: Column, value: object, top: float) -> list[str]:
+    longest = LONGEST_CELL if column.key in _NAMES else _LONGEST_WORDS
+    text = column.text(value)
+    shown = escaped(text if column.is_number else column.shorten(text, longest))
+    bar = lying_bar((number(value) or 0.0) / top, _BAR_CELLS) if top else ""
     return [shown, bar] if column.has_bar else [shown]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import repeat
 
+from trex_tui.reports.document import Column, Document, Part, Section, Table, number
 from trex_tui.reports.html import bullets, page, safe
-from trex_tui.reports.report.model import SCHEMA, Cell, Column, Part, Report, Section, Table
+from trex_tui.reports.report.document import SCHEMA
 from trex_tui.svg.catalogue import Picture, picture
 from trex_tui.svg.style import ROOT, stylesheet
-from trex_tui.text import shorten_middle
 
 _LONGEST = 240
 """Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+_ONE_LINE = 24
+"""Texts up to this length stay on one line."""
 _SHORT = 12
 """Rows of a table that is printed on one page."""
 
@@ -72,12 +74,12 @@ for (const button of document.querySelectorAll("th button")) {
 """
 
 
-def report_page(report: Report) -> str:
+def report_page(report: Document) -> str:
     """The whole page. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
     return page(report.title, _body(report), f"{_STYLE}{stylesheet()}", _SCRIPT, SCHEMA)
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(report: Document) -> Iterator[str]:
     yield f"<h1>{safe(report.title)}</h1>"
     yield '<nav aria-label="Contents"><ul>'
     for part in report.parts:
@@ -101,7 +103,7 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     anchor = _anchor(part, section)
     yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
     yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
-    charts = [picture(chart, part.engine) for chart in section.charts] if part.engine is not None else []
+    charts = [picture(chart.id, chart.engine) for chart in section.charts]
     said = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
     yield from bullets([sentence for sentence in section.sentences if sentence not in said])
     if section.facts:
@@ -123,39 +125,47 @@ def _figure(found: Picture) -> str:
 def _table(table: Table) -> Iterator[str]:
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
-    tops = [table.largest(place) if column.has_bar else None for place, column in enumerate(table.columns)]
+    tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]
+    texts = [table.texts(index) for index in range(len(table.columns))]
     kinds = [
-        "number" if not column.is_text else "text" if table.is_wide(place) else "text word"
-        for place, column in enumerate(table.columns)
+        "number"
+        if column.is_number
+        else "text"
+        if max(map(len, column_texts), default=0) > _ONE_LINE
+        else "text word"
+        for column, column_texts in zip(table.columns, texts, strict=True)
     ]
     group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
     label = f' aria-label="{safe(table.title)}"' if table.title else ""
     yield f'<div class="{group}"><table{label}><thead><tr>'
     yield "".join(map(_head, table.columns))
     yield "</tr></thead><tbody>"
-    for row, style in zip(table.rows, table.styles or repeat(""), strict=False):
-        cells = (_cell(kind, cell, top, style) for kind, cell, top in zip(kinds, row, tops, strict=True))
+    for row, row_texts, style in zip(
+        table.rows, zip(*texts, strict=True), table.styles or repeat(""), strict=False
+    ):
+        cells = map(_cell, table.columns, kinds, row, row_texts, tops, repeat(style))
         yield f"<tr>{''.join(cells)}</tr>"
     yield "</tbody></table></div>"
-    if table.rest_words:
-        yield f'<p class="rest">{safe(table.rest_words)}</p>'
+    if table.rest:
+        yield f'<p class="rest">{safe(table.rest)}</p>'
 
 
 def _head(column: Column) -> str:
-    kind = "text" if column.is_text else "number"
+    kind = "number" if column.is_number else "text"
     told = f' title="{safe(column.help)}"' if column.help else ""
-    shown = f'<button type="button"{told}>{safe(column.heading)}</button>' if column.heading else ""
+    shown = f'<button type="button"{told}>{safe(column.title)}</button>' if column.title else ""
     sorts = ' aria-sort="none"' if shown else ""
     bar = "<td></td>" if column.has_bar else ""
     return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
 
 
-def _cell(kind: str, cell: Cell, top: float | None, style: str) -> str:
-    if kind != "number":
-        return f'<td class="{kind}">{safe(shorten_middle(cell.text, _LONGEST))}</td>'
-    value = "" if cell.number is None else f' data-value="{cell.number!r}"'
-    bar = "" if top is None else f'<td class="bar">{_bar(cell.number, top, style)}</td>'
-    return f"<td{value}>{safe(cell.text)}</td>{bar}"
+def _cell(column: Column, kind: str, value: object, text: str, top: float | None, style: str) -> str:
+    if not column.is_number:
+        return f'<td class="{kind}">{safe(column.shorten(text, _LONGEST))}</td>'
+    known = number(value)
+    data = "" if known is None else f' data-value="{known!r}"'
+    bar = "" if top is None else f'<td class="bar">{_bar(known, top, style)}</td>'
+    return f"<td{data}>{safe(text)}</td>{bar}"
 
 
 def _bar(value: float | None, top: float, style: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from trex_tui.errors import Diagnostic
 from trex_tui.reports.diff.choice import Shown
+from trex_tui.reports.document import TOP, Document
 from trex_tui.reports.lint.report import EngineReport
 from trex_tui.reports.report.comparison import comparison_part
 from trex_tui.reports.report.engine import engine_part
-from trex_tui.reports.report.model import TOP, Report
 from trex_tui.text import plural, printable
 
 
@@ -18,7 +18,7 @@ def make_report(
     compared: Shown | None = None,
     diagnostics: Sequence[Diagnostic] = (),
     top: int | None = TOP,
-) -> Report:
+) -> Document:
     """The comparison first, then a part for each engine.
 
     Args:
@@ -36,4 +36,4 @@ def make_report(
         engine_part(number, one, top, is_alone=compared is None)
         for number, one in enumerate(engines, start=1)
     ]
-    return Report(title, parts, tuple(diagnostics))
+    return Document(title, parts, tuple(diagnostics))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trex_tui.engine.engine import Engine
+from trex_tui.reports.document import TOP
 from trex_tui.reports.lint.report import EngineReport
 from trex_tui.reports.overview import Analysis, analyse
-from trex_tui.reports.report.model import TOP
 from trex_tui.reports.summary import engine_summary
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trex_tui.analysis.timing import PERCENTILES, SeriesStatistics
+from trex_tui.reports.document import Cell, Chart, Column, Section, Table, format_number, make_table
 from trex_tui.reports.overview import (
     NO_RUN,
     SERIES,
@@ -16,9 +17,8 @@ from trex_tui.reports.overview import (
     throughput_facts,
     work_facts,
 )
-from trex_tui.reports.report.model import Cell, Column, Section, Table
 from trex_tui.reports.report.subject import Subject
-from trex_tui.reports.report.tables import number, number_column, number_text, word_column
+from trex_tui.reports.report.tables import number_column, word_column
 from trex_tui.text import printable
 
 _BYTES = "_bytes"
@@ -62,7 +62,7 @@ def _figures(subject: Subject) -> Table:
     columns = (
         word_column("figure", "Key"),
         word_column("title", "Figure"),
-        Column("value", "Value", help="As trex-tui summary --json has it."),
+        Column("value", "Value", is_number=True, help="As trex-tui summary --json has it."),
         word_column("unit", "Unit"),
     )
     rows = []
@@ -71,11 +71,11 @@ def _figures(subject: Subject) -> Table:
         if value is None:
             continue
         is_least = bool(_at(subject.summary, _LOWER_BOUNDS.get(keys[-1], ("",))))
-        text = ("at least " if is_least else "") + number_text(keys[-1], value)
+        text = ("at least " if is_least else "") + format_number(keys[-1], value)
         raw_unit = "bytes" if keys[-1].endswith(_BYTES) else unit
         key = ".".join(keys)
-        rows.append([Cell(key, key), Cell(title, title), Cell(value, text), Cell(raw_unit, unit)])
-    return Table("figures", columns, rows, len(rows))
+        rows.append([key, title, Cell(value, text), Cell(raw_unit, unit)])
+    return Table("figures", columns, rows)
 
 
 def _at(document: Any, keys: tuple[str, ...]) -> Any:  # noqa: ANN401 - a part of a document
@@ -88,7 +88,7 @@ def timing_sections(subject: Subject) -> Iterator[Section]:
     """Statistics of the timing run, what kind of run it was, and how it fits the layers."""
     statistics, gap = subject.analysis.statistics, gap_sentences(subject.engine, subject.analysis)
     if statistics is None:
-        yield Section("timing", "Timing", [NO_RUN, *gap])
+        yield Section("timing", "Timing", sentences=[NO_RUN, *gap])
         return
     facts = [*throughput_facts(statistics), *run_facts(subject.analysis)]
     facts += [("Note", printable(note)) for note in statistics.notes]
@@ -100,7 +100,14 @@ def timing_sections(subject: Subject) -> Iterator[Section]:
     charts = (
         ("histogram", "percentiles", "over-time") if subject.engine.timing is not None else ("percentiles",)
     )
-    yield Section("timing", "Timing", gap, facts, charts, [_statistics(series)] if series else [])
+    yield Section(
+        "timing",
+        "Timing",
+        sentences=gap,
+        facts=facts,
+        charts=[Chart(chart, subject.engine) for chart in charts],
+        tables=[_statistics(series)] if series else [],
+    )
 
 
 def _statistics(series: list[tuple[str, SeriesStatistics]]) -> Table:
@@ -123,7 +130,6 @@ def _statistics(series: list[tuple[str, SeriesStatistics]]) -> Table:
     kept = [place for place in range(len(heads)) if any(row[place] is not None for row in rows)]
     columns = [word_column("quantity", "ms"), *(number_column(*heads[place]) for place in kept)]
     cells = [
-        [Cell(heading, heading), *(number(heads[place][0], row[place]) for place in kept)]
-        for (heading, _), row in zip(series, rows, strict=True)
+        [heading, *(row[place] for place in kept)] for (heading, _), row in zip(series, rows, strict=True)
     ]
-    return Table("statistics", columns, cells, len(cells), "quantity")
+    return make_table("statistics", columns, cells, noun="quantity")

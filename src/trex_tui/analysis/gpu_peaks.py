@@ -1,4 +1,4 @@
-"""Facts the package carries: what GPUs can do per SM and clock, and where their drivers mislead.
+"""What GPUs can do per SM and clock, and where their drivers mislead.
 
 `gpu_peaks.json` holds them, each with its sources and whether it was read there or inferred. This module gives them types.
 """
@@ -144,7 +144,7 @@ def gpu_peaks() -> GpuPeaks:
     """Read the table, once."""
     from importlib.resources import files  # 10 ms, and only needed where a roofline is
 
-    root = json.loads(files(__name__).joinpath("gpu_peaks.json").read_text(encoding="utf-8"))
+    root = json.loads(files("trex_tui.analysis").joinpath("gpu_peaks.json").read_text(encoding="utf-8"))
     sources = {key: Source(one["title"], one["kind"]) for key, one in root["sources"].items()}
     architectures = {
         capability: _architecture(capability, one, sources)
