@@ -381,9 +381,9 @@ class TrexApp(App[None]):
     def action_command_palette(self) -> None:
         """Offer every command, theme and layer."""
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(
-                CommandPalette(id="--command-palette", placeholder="Search for commands and layers…")
-            )
+            from trex_tui.screens.palette import Palette
+
+            self.push_screen(Palette(id="--command-palette", placeholder="Search for commands and layers…"))
 
     async def action_quit(self) -> None:
         """Quit; while trtexec runs, ask it to stop instead."""

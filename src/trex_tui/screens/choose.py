@@ -40,6 +40,21 @@ class Options(OptionList):
         Binding("ctrl+u", "page_up", show=False),
     ]
 
+    def action_page_up(self) -> None:
+        """Turn a page."""
+        if has_room(self):
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Turn a page."""
+        if has_room(self):
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+
+def has_room(options: OptionList) -> bool:
+    """Whether a line of a list is on screen: without, Textual fails to turn its pages."""
+    return bool(options.scrollable_content_region)
+
 
 class ChooseScreen(Dialog[str]):
     """A list to choose from; the result is the key of the choice, or None."""

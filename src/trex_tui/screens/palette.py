@@ -10,11 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual import on
+from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.message import Message
+from textual.widgets import Input, OptionList
 
 from trex_tui.actions import Action, Place, actions_in, key_label
 from trex_tui.engine.model import Layer
 from trex_tui.filtering import FilterError, filter_layers
+from trex_tui.screens.choose import has_room
+from trex_tui.screens.dialog import bring_to_top, is_open
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.text import format_ms, printable, shorten_middle
 
@@ -25,6 +31,25 @@ if TYPE_CHECKING:
 
 MOST_LAYERS = 40
 _SLOWEST = 5
+
+
+class Palette(CommandPalette):
+    """Textual's palette, which may be asked for a command more than once, and in a terminal without room for it."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close, once."""
+        return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def _ignore_after_dismissal(self, event: Message) -> None:
+        """A further Enter would run the command again."""
+        if not is_open(self):
+            event.prevent_default()
+
+    def _action_command_list(self, action: str) -> None:
+        if is_open(self) and (not action.startswith("page_") or has_room(self.query_one(CommandList))):
+            super()._action_command_list(action)
 
 
 class Commands(Provider):

@@ -13,6 +13,7 @@ from textual.binding import BindingType
 
 from trex_tui.actions import Place
 from trex_tui.analysis.compare.model import Block, Comparison, Match
+from trex_tui.colours import precision_style
 from trex_tui.engine.model import Layer
 from trex_tui.reports.comparison import (
     block_name,
@@ -24,7 +25,6 @@ from trex_tui.reports.comparison import (
 )
 from trex_tui.reports.diff.choice import change_words, letter
 from trex_tui.text import MISSING, format_ms
-from trex_tui.theme import precision_style
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.table import SortKey, VirtualTable
 from trex_tui.widgets.table_model import Column

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.colours import kind_style, precision_style, severity_style
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Severity
 from trex_tui.reports.findings import MARKS
 from trex_tui.reports.layers import cell_text
-from trex_tui.theme import kind_style, precision_style, severity_style
 from trex_tui.widgets.table_model import Column, Row
 
 # Name, width, and which go first when the terminal is narrow: the largest number.

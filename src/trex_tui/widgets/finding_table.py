@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from trex_tui.colours import severity_style
 from trex_tui.engine.engine import Engine
 from trex_tui.lint.model import Severity
 from trex_tui.reports.findings import Entry
 from trex_tui.text import format_ms
-from trex_tui.theme import severity_style
 from trex_tui.widgets.table_model import Column
 
 STAKE = "stake_ms"

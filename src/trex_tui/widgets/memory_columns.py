@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from trex_tui.colours import kind_style
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.text import format_bytes, format_pct
-from trex_tui.theme import kind_style
 from trex_tui.widgets.columns import BAR_WIDTH
 from trex_tui.widgets.table_model import Column
 

@@ -10,9 +10,9 @@ from textual.geometry import Region
 
 from trex_tui.analysis.hierarchy import label_in, module_path
 from trex_tui.analysis.neighbourhood import Branch, Neighbour, Neighbourhood, Rest, fitted
+from trex_tui.colours import kind_style, precision_style
 from trex_tui.engine.model import Layer
 from trex_tui.text import MISSING, format_ms, printable
-from trex_tui.theme import kind_style, precision_style
 from trex_tui.widgets.table_layout import fit
 
 SLOT = 23

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from trex_tui.analysis.roofline import Bound
 from trex_tui.analysis.totals import Total, total_by_kind, total_by_precision
+from trex_tui.colours import kind_style, precision_style
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.reports.numbers import by_bound, by_tensor_cores
 from trex_tui.text import format_count, format_ms, format_pct
-from trex_tui.theme import kind_style, precision_style
 from trex_tui.widgets.bars import Bar, BarTable
 
 HEADINGS = ("n", "ms", "%")
