@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from trex_tui.reports.build_nodes import Node
+from trex_tui.report.views.build_details import Node
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column, SortKey, TableModel
 

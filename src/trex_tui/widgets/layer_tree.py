@@ -11,16 +11,16 @@ from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
 
-from trex_tui.actions import Place
-from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, layer_label, ordered_entries
-from trex_tui.analysis.lanes import Lanes, layer_lanes, whole_lanes
-from trex_tui.colours import kind_style, precision_style
+from trex_tui.analysis.dataflow import Lanes, layer_lanes, whole_lanes
+from trex_tui.analysis.modules import Group, Grouping, Path, arrange, layer_label, ordered_entries
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Severity
+from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import BAR_WIDTH, mark_column
+from trex_tui.widgets.layer_columns import BAR_WIDTH, mark_column
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column
 
