@@ -115,9 +115,7 @@ class Context:
     @cached_property
     def opaque_blocks(self) -> list[Layer]:
         """Myelin subgraphs that do not tell what is inside, as TensorRT 8 and 9 list them."""
-        return [
-            layer for layer in self.select(LayerKind.MYELIN) if layer.layer_type not in (None, "kgen")
-        ]
+        return [layer for layer in self.select(LayerKind.MYELIN) if layer.layer_type not in (None, "kgen")]
 
     @property
     def has_profile(self) -> bool:

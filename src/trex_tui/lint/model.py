@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trex_tui.engine.model import Layer
@@ -256,7 +256,7 @@ def finding(
     savings: Mapping[int, float] | Iterable[Layer] = (),
     engine_saving_ms: float | None = None,
     formula: str = "",
-    evidence: Mapping[str, Value] | Iterable[Evidence] = (),
+    evidence: Mapping[str, Any] | Iterable[Evidence] = (),
     remedy: str = "",
 ) -> Finding:
     """A finding of the rule that yields it.

@@ -111,6 +111,8 @@ def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -
     found: dict[str, Rule] = {}
     for module in modules:
         for rule in _declared(module):
+            if found.get(rule.id) is rule:
+                continue  # imported from another module
             problem = _problem(rule, found)
             if problem:
                 raise ValueError(f"{module.__name__}: {problem}")
@@ -159,4 +161,4 @@ def _problem(rule: Any, found: dict[str, Rule]) -> str:  # noqa: ANN401 - whatev
         return f"{type(rule).__name__} is no Rule"
     if not ID.fullmatch(rule.id):
         return f"{rule.id!r} is no id such as CONV001 or OK-TC"
-    return f"the id {rule.id} is taken" if found.get(rule.id, rule) is not rule else ""
+    return f"the id {rule.id} is taken" if rule.id in found else ""

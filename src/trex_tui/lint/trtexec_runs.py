@@ -1,6 +1,6 @@
 """How an engine was built and run, out of metadata and logs, with the sources.
 
-Logs are read when the first rule needs one, and once. A verbose log may take seconds to read; a set without one costs nothing.
+Logs are read when the first rule needs one, and once. A verbose one may take seconds; a set without logs costs nothing.
 """
 
 from __future__ import annotations

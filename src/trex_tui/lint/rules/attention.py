@@ -70,9 +70,7 @@ def _joins_activations(context: Context, layer: Layer) -> bool:
 def _kernels_between(context: Context, first: Layer, last: Layer) -> tuple[Layer, ...]:
     """Layers that take time on the way from one product to the other."""
     on_the_way = _reached(first, last, context.consumers) & _reached(last, first, context.producers)
-    return tuple(
-        layer for layer in map(context.layers.__getitem__, sorted(on_the_way)) if takes_time(layer)
-    )
+    return tuple(layer for layer in map(context.layers.__getitem__, sorted(on_the_way)) if takes_time(layer))
 
 
 def _reached(start: Layer, end: Layer, step: Callable[[Layer], list[Layer]]) -> set[int]:
@@ -93,7 +91,8 @@ def _skip_opaque_blocks(context: Context) -> Iterator[NotChecked]:
     if count := len(context.opaque_blocks):
         are = "is" if count == 1 else "are"
         yield not_checked(
-            f"{plural(count, 'Myelin block')} {are} opaque: TensorRT 10 and later list the kernels inside", count
+            f"{plural(count, 'Myelin block')} {are} opaque: TensorRT 10 and later list the kernels inside",
+            count,
         )
 
 

@@ -25,9 +25,8 @@ from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, version_numbers, v
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
 if TYPE_CHECKING:  # imported where a log is there
-    from trex_tui.artifacts.buildlog import BuildTrace
-    from trex_tui.artifacts.buildlog.model import TimingCache
-    from trex_tui.artifacts.buildlog.tuning import LayerTuning, SkippedTactic
+    from trex_tui.buildlog.build_trace import BuildTrace, TimingCache
+    from trex_tui.buildlog.layer_tuning import LayerTuning, SkippedTactic
 
 _COMPATIBILITY = (
     "Engine Compatibility: "
@@ -68,7 +67,7 @@ _Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
     needs=(verbose_log,),
 )
 def skipped_tactics(context: Context) -> Findings:
-    from trex_tui.artifacts.buildlog.tuning import SkipReason
+    from trex_tui.buildlog.layer_tuning import SkipReason
 
     skips = list(_find_skips(context.log))
     limit = _workspace_bytes(context, [skip for skip in skips if skip[1].reason is SkipReason.WORKSPACE])
@@ -473,7 +472,7 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
     thresholds={"share_pct": 20.0, "seconds": 10.0},
 )
 def slow_tuning(context: Context, share_pct: float, seconds: float) -> Findings:
-    from trex_tui.analysis.build_trace import build_seconds
+    from trex_tui.analysis.build import build_seconds
 
     trace = context.log
     spent: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex_tui.analysis.device_peaks import peak_ops
+from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
@@ -318,9 +318,7 @@ def _describe_first(context: Context, layer: Layer) -> Finding:
     if on_cuda_cores:
         unit = "CUDA cores"
         savings |= _save_with_halves(context, layer)
-        formula = (
-            "latency_ms − 4 · bytes with 16-bit elements / bandwidth, plus what only serves it: Q, DQ and reformats"
-        )
+        formula = "latency_ms − 4 · bytes with 16-bit elements / bandwidth, plus what only serves it: Q, DQ and reformats"
         remedy = "Let it run in FP16; or pack 2×2 pixels into channels (space to depth), so that it reads four times as many."
     if quantized:
         remedy = (

@@ -13,7 +13,6 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details, profile
 from trex_tui.lint.dataflow import (
-    IDLE,
     MOVING_OPERATORS,
     beyond,
     conversion,
@@ -259,7 +258,9 @@ def layout_detour(context: Context) -> Findings:
     thresholds={"share_pct": 0.2, "ratio": 0.5},
 )
 def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Findings:
-    in_detours = {layer.index for detour in _find_detours(context.engine) for layer in (detour.there, detour.back)}
+    in_detours = {
+        layer.index for detour in _find_detours(context.engine) for layer in (detour.there, detour.back)
+    }
     edge = flow_of(context.engine).at_edge
     for layer in filter(_changes_layout, context.layers):
         if layer.index in in_detours or context.share_pct(layer) < share_pct:
@@ -290,9 +291,7 @@ def _find_served(context: Context, layer: Layer) -> list[Layer]:
     `… for Output Tensor 0 to X` serves the layer that writes, everything else the layers that read.
     """
     forward = "Output Tensor" not in layer.name
-    return sorted(
-        beyond(context, layer, {LayerKind.NOOP}, forward=forward), key=lambda served: served.index
-    )
+    return sorted(beyond(context, layer, {LayerKind.NOOP}, forward=forward), key=lambda served: served.index)
 
 
 @rule(
@@ -316,11 +315,8 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
         if layer.index not in edge or not takes_time(layer) or not _is_conversion(context, layer):
             continue
         share, at_input = context.pct(layer.latency_ms), layer.index in flow.at_input
-        if context.has_profile:
-            matters = (share or 0.0) >= share_pct
-        else:
-            matters = (layer.outputs[0].volume or 0) >= MANY_ELEMENTS
-        if not matters:
+        is_large = (layer.outputs[0].volume or 0) >= MANY_ELEMENTS
+        if (share or 0.0) < share_pct if context.has_profile else not is_large:
             continue
         side = "input" if at_input else "output"
         neighbours = context.consumers(layer) if at_input else context.producers(layer)

@@ -290,9 +290,7 @@ def _find_partial_wave(context: Context, group: TiledProduct, sms: int, full: fl
         )
 
 
-def _find_half_empty(
-    context: Context, tiled: list[TiledProduct], sms: int, empty_pct: float
-) -> Findings:
+def _find_half_empty(context: Context, tiled: list[TiledProduct], sms: int, empty_pct: float) -> Findings:
     small = [group for group in tiled if group.tiling.tiles < sms / 2]
     layers = [layer for group in small for layer in group.layers]
     share = context.total_share_pct(layers)
@@ -348,9 +346,7 @@ def empty_tiles(context: Context, share_pct: float, useful_pct: float) -> Findin
             layers,
             savings=savings,
             formula="latency_ms − max(latency_ms · useful part of the tiles, bytes / bandwidth, shortest layer)",
-            evidence=layer_evidence(
-                layers[0], useful_pct=round(100 * useful, 1), tiles=group.tiling.tiles
-            ),
+            evidence=layer_evidence(layers[0], useful_pct=round(100 * useful, 1), tiles=group.tiling.tiles),
             remedy="N = 1 and a large batch: write it as a multiplication and a sum, or fold the batch into M."
             if is_column
             else "",

@@ -83,7 +83,7 @@ def few_iterations(context: Context, iterations: float) -> Findings:
     "MEASURE002",
     "Latency is unstable",
     Severity.WARNING,
-    looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, steps or two modes (warning); a "
+    looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, or windows far apart (warning); a "
     "coefficient of variance above 2.5 % alone (info). Where these say nothing, trtexec's own word in its log.",
     why="A difference between two engines below the noise of one is no difference.",
     remedy="Lock the clocks, keep others off the GPU, warm up for longer, use --useSpinWait; a log of clocks and "
@@ -102,9 +102,9 @@ def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findi
         return
     run = timing.stability
     if run is None:
-        yield not_checked("drift, steps and modes need the rows of the run: export them with --exportTimes")
+        yield not_checked("drift and spread need the rows of the run: export them with --exportTimes")
     ratio, cv = _tail_ratio(series), series.cv_pct
-    moves = run is not None and run.verdict in (Verdict.DRIFT, Verdict.STEPS, Verdict.BIMODAL)
+    moves = run is not None and run.verdict in (Verdict.DRIFT, Verdict.SPREAD)
     tails = ratio is not None and ratio > p99_ratio
     if not moves and not tails and (cv is None or cv <= cv_pct):
         yield from stated
@@ -223,9 +223,7 @@ def run_conditions(context: Context) -> Findings:
             )
     build, timed = build_run(context.engine), timed_run(context.engine)
     if not timed.source and not timed.chosen_shapes:
-        yield not_checked(
-            "no options of the timing run: keep its metadata or its log beside the other files"
-        )
+        yield not_checked("no options of the timing run: keep its metadata or its log beside the other files")
         return
     for text in timed.chosen_shapes:
         yield finding(
@@ -274,7 +272,7 @@ def _find_other_shapes(build: dict[str, str], inference: dict[str, str]) -> Iter
     "STABLE",
     "Timing is steady",
     "After the warm-up: coefficient of variance below 1 %, percentile 99 below 1.05 times the median, windows within "
-    "2 %, no drift, steps or modes.",
+    "2 %, no drift.",
     (),
 )
 def steady_timing(context: Context) -> Finding | None:

@@ -37,7 +37,7 @@ from trex_tui.lint.savings import fraction, layer_evidence, tensor_cores_for
 from trex_tui.text import plural, printable, shorten_middle
 
 if TYPE_CHECKING:  # imported where a log is there
-    from trex_tui.analysis.build_trace import LayerChoice
+    from trex_tui.analysis.build import LayerChoice
 
 REDUCED_SHARE = 0.2
 """From this share of products in reduced precision on, an engine counts as one of reduced precision."""

@@ -29,7 +29,7 @@ from trex_tui.lint.model import (
     rule,
     strength,
 )
-from trex_tui.lint.savings import fraction, fractions, format_types, layer_evidence, moving_ms, saving
+from trex_tui.lint.savings import format_types, fraction, fractions, layer_evidence, moving_ms, saving
 from trex_tui.text import plural
 
 _MAY_CONVERT = frozenset({LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMAT})
@@ -70,9 +70,7 @@ def dangling_quantization(context: Context) -> Findings:
                 "that weight-only kernels support, or dequantize them before the build."
             )
         elif is_dynamic:
-            remedy = (
-                "Its scales are computed at run time; static scales could be fused into the operator before it."
-            )
+            remedy = "Its scales are computed at run time; static scales could be fused into the operator before it."
         elif at_edge:
             remedy = _advise_edge(layer, role)
         edge = " at the network's edge" if at_edge else ""
@@ -156,7 +154,9 @@ def floating_result(context: Context) -> Findings:
             [layer, *behind],
             severity=None if behind or feeds_residual else Severity.INFO,
             savings=_save_output(context, layer) | latencies(behind) if behind else {},
-            formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q behind it" if behind else "",
+            formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q behind it"
+            if behind
+            else "",
             evidence=layer_evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
             remedy="Its result is added to a residual in floating point: quantize that input of the addition (QDQ003)."
             if feeds_residual
