@@ -8,10 +8,11 @@ from typing import Any
 from trex_tui.analysis.build_layers import BuildFacts, TacticRow, TunedLayer
 from trex_tui.artifacts.buildlog.model import Fusion, FusionKind, MemoryPoint, Message
 from trex_tui.artifacts.buildlog.tactics import hex_id
+from trex_tui.reports.build_nodes import Node
 from trex_tui.reports.build_screen import format_seconds
 from trex_tui.reports.build_tuning import DIGITS
 from trex_tui.text import format_count, format_ms, format_pct
-from trex_tui.widgets.build_outline import OutlineRow, outline_label, outline_name, value_of
+from trex_tui.widgets.build_outline import outline_name, value_of
 from trex_tui.widgets.columns import BAR_WIDTH
 from trex_tui.widgets.table_model import Column
 
@@ -38,10 +39,10 @@ def _line_column(value: Callable[[Any], int | None], priority: int) -> Column[An
 # Outlines
 
 
-def phase_columns() -> list[Column[OutlineRow]]:
+def phase_columns() -> list[Column[Node]]:
     """Phases: time, share, bar."""
     return [
-        Column("name", "Phase", outline_name, text=outline_label, flex=True, width=28),
+        Column("name", "Phase", outline_name, flex=True, width=28),
         Column("count", "Lines", value_of("count"), text=_blank("count", str), width=6, align="right", priority=3,
                style=_muted, description="How many lines of the log state it."),
         Column("share_pct", "% of build", value_of("share_pct"), text=_blank("share_pct", format_pct), width=10,
@@ -52,26 +53,26 @@ def phase_columns() -> list[Column[OutlineRow]]:
     ]  # fmt: skip
 
 
-def _blank(key: str, form: Callable[[Any], str]) -> Callable[[OutlineRow], str]:
+def _blank(key: str, form: Callable[[Any], str]) -> Callable[[Node], str]:
     """Nothing where a line has no such figure: it would have no meaning there."""
 
-    def text(row: OutlineRow) -> str:
-        value = row.node.values.get(key)
+    def text(node: Node) -> str:
+        value = node.values.get(key)
         return "" if value is None else form(value)
 
     return text
 
 
-def pass_columns() -> list[Column[OutlineRow]]:
+def pass_columns() -> list[Column[Node]]:
     """Passes: layers after each, what was done."""
 
-    def number(key: str, title: str, width: int, priority: int, description: str) -> Column[OutlineRow]:
+    def number(key: str, title: str, width: int, priority: int, description: str) -> Column[Node]:
         form = (lambda value: f"{value:+d}") if key == "change" else str
         return Column(key, title, value_of(key), text=_blank(key, form), width=width, align="right",
                       priority=priority, description=description)  # fmt: skip
 
     return [
-        Column("name", "Pass", outline_name, text=outline_label, flex=True, width=38, style=_step_style),
+        Column("name", "Pass", outline_name, flex=True, width=38, style=_step_style),
         Column("rule", "Rule", value_of("rule"), text=_blank("rule", str), width=22, priority=3, style=_muted,
                description="Which fusion it was."),
         number("layers", "Layers", 6, 0, "How many layers there are afterwards."),
@@ -92,15 +93,15 @@ _STEP_STYLES = {
 }
 
 
-def _step_style(row: OutlineRow) -> str:
-    item = row.node.item
+def _step_style(node: Node) -> str:
+    item = node.item
     return _STEP_STYLES[item.kind] if isinstance(item, Fusion) else ""
 
 
-def strategy_columns() -> list[Column[OutlineRow]]:
+def strategy_columns() -> list[Column[Node]]:
     """Strategies, and operators that Myelin tuned."""
     return [
-        Column("name", "Strategy, operator", outline_name, text=outline_label, flex=True, width=24),
+        Column("name", "Strategy, operator", outline_name, flex=True, width=24),
         Column("verdict", "Verdict", value_of("verdict"), text=_blank("verdict", str), width=8),
         Column("estimate", "Estimate", value_of("estimate"), text=_blank("estimate", "{:g}".format), width=9,
                align="right", description="Estimated inference time; the log states no unit."),
