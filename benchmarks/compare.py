@@ -16,7 +16,7 @@ from trex_tui.analysis.compare import Align, compare
 from trex_tui.analysis.compare.align import align_pair
 from trex_tui.analysis.compare.noise import judge
 from trex_tui.analysis.compare.traits import Traits
-from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine, load_engine
 
 PAIRS = (

@@ -87,17 +87,16 @@ class Measuring:
 def measure_engine(folder: Path) -> list[Step]:
     from trex_tui.analysis.columns import ALL_COLUMNS, derived
     from trex_tui.analysis.compare import compare
-    from trex_tui.analysis.grouping import Group, Grouping, arrange
-    from trex_tui.analysis.lanes import whole_lanes
+    from trex_tui.analysis.dataflow import whole_lanes
+    from trex_tui.analysis.filter import filter_layers
+    from trex_tui.analysis.modules import Group, Grouping, arrange
     from trex_tui.engine.engine import Engine, load_engine
-    from trex_tui.filtering import filter_layers
     from trex_tui.lint.registry import registry
     from trex_tui.lint.run import run
-    from trex_tui.reports.layers import cell_text
-    from trex_tui.reports.memory import memory_figures
-    from trex_tui.reports.overview import analyse
-    from trex_tui.reports.summary import summary_document
-    from trex_tui.services.export import ExportFormat, layers_as
+    from trex_tui.report.export_formats import ExportFormat, layers_as
+    from trex_tui.report.views.engine import analyse, summary_document
+    from trex_tui.report.views.layers import cell_text
+    from trex_tui.report.views.memory import memory_figures
 
     registry()
     measure = Measuring()
@@ -148,7 +147,7 @@ def measure_timing(folder: Path) -> list[Step]:
 
 
 def measure_log(folder: Path) -> list[Step]:
-    from trex_tui.artifacts.buildlog import read_build_log
+    from trex_tui.buildlog import read_build_log
 
     measure = Measuring()
     measure("read", lambda: read_build_log(folder / "net.build.log"))

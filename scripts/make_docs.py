@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from trex_tui.actions import TABS, Place, keys_table
-from trex_tui.arguments import build_parser
+from trex_tui.cli.parser import build_parser
+from trex_tui.widgets.actions import TABS, Place, keys_table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 _MADE = re.compile(r"(<!-- made: (?P<name>[\w ,-]+) -->\n)(?P<body>.*?)(<!-- /made -->)", re.DOTALL)

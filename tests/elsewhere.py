@@ -122,7 +122,7 @@ def import_all() -> int:
 
 def stop_on_signals() -> int:
     """As for two ONNX models, which can be compared anywhere."""
-    from trex_tui.capture.run import stop_on_signals as stopping
+    from trex_tui.capture.process import stop_on_signals as stopping
 
     with stopping() as stop:
         stop.request()
@@ -146,9 +146,9 @@ def run(arguments: Sequence[str]) -> list[int]:
 
 def as_windows(main, command: list[str]) -> int:
     """Run with the `os.name` of Windows for the commands that look at it, not for pathlib: paths stay what they are."""
-    import trex_tui.commands.accuracy
-    import trex_tui.commands.capture
-    import trex_tui.commands.doctor
+    import trex_tui.cli.accuracy
+    import trex_tui.cli.capture
+    import trex_tui.cli.doctor
 
     class Os:
         name = "nt"
@@ -156,7 +156,7 @@ def as_windows(main, command: list[str]) -> int:
         def __getattr__(self, one: str) -> object:
             return getattr(os, one)
 
-    for module in (trex_tui.commands.accuracy, trex_tui.commands.capture, trex_tui.commands.doctor):
+    for module in (trex_tui.cli.accuracy, trex_tui.cli.capture, trex_tui.cli.doctor):
         module.os = Os()
     return int(main(command))
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from helpers import layer, tensor, timing_row
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.kinds import ArtifactKind
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
 from trex_tui.artifacts.timing import Timing
@@ -32,8 +32,8 @@ from trex_tui.lint.rules import (
     plugins,
     roof,
     tuning,
-    well_done,
 )
+from trex_tui.lint.rules import strengths as well_done
 
 MODULES = (
     attention,

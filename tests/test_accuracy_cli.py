@@ -16,8 +16,8 @@ import pytest
 from accuracy_kit import INT8_STEP, tensor, write_engine, write_onnx
 from fake_trtexec import calls
 from fake_trtexec.kit import Bench, fifo, is_running, wait_for
+from trex_tui.cli import accuracy as command
 from trex_tui.cli import main
-from trex_tui.commands import accuracy as command
 from trex_tui.errors import TrexError
 
 NAMES = ["--ref", "fp32.engine", "--test", "int8.engine"]
@@ -249,9 +249,9 @@ class TestOnnx:
         pytest.importorskip("onnxruntime", reason="no onnxruntime: pip install 'trex-tui[accuracy]'")
 
     def test_its_sentences_are_whole(self, here: Path) -> None:
-        from trex_tui.accuracy.onnx_model import OnnxModel
+        from trex_tui.accuracy.sides import OnnxSide
 
-        model = OnnxModel(write_onnx(here / "a.onnx", tensor("fp32", -1, 8)), {})
+        model = OnnxSide(write_onnx(here / "a.onnx", tensor("fp32", -1, 8)), {})
         with pytest.raises(TrexError, match=r"a\.onnx: onnxruntime: .* x .*Got: 9 Expected: 8") as caught:
             model.run({"x": np.zeros((4, 9), "f4")}, model.probe().outputs)
         assert "\n" not in str(caught.value)

@@ -14,11 +14,11 @@ from trex_tui import load_engine
 from trex_tui.accuracy.metrics import compare, measures
 from trex_tui.artifacts import find, scan
 from trex_tui.artifacts.accuracy import accuracy_of, read_accuracy
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli import main
 from trex_tui.errors import ArtifactError
-from trex_tui.reports.accuracy import accuracy_evidence, accuracy_sections
+from trex_tui.report.views.accuracy import accuracy_evidence, accuracy_sections
 
 
 def side(path: Path, **more: Any) -> dict[str, Any]:

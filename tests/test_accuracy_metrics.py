@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trex_tui.accuracy.gates import judge
+from trex_tui.accuracy.limits import judge
 from trex_tui.accuracy.metrics import Sums, class_axis, compare, measures
 from trex_tui.errors import TrexError
 

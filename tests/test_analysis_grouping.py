@@ -9,9 +9,15 @@ from hypothesis import given
 
 from helpers import layer, real_sets
 from test_engine_properties import LAYERS, ROWS, engine_of
-from trex_tui.analysis.grouping import Group, Grouping, arrange, layer_label, ordered_entries
-from trex_tui.analysis.hierarchy import module_of_name
-from trex_tui.analysis.rollup import NO_NODE
+from trex_tui.analysis.modules import (
+    NO_NODE,
+    Group,
+    Grouping,
+    arrange,
+    layer_label,
+    module_of_name,
+    ordered_entries,
+)
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.engine.engine import load_engine
 from trex_tui.engine.model import Layer

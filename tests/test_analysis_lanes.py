@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers import chain, layer, real_sets, tensor
 from test_engine_properties import engine_of
-from trex_tui.analysis.lanes import ALONE, LAYER, LOOP, SHARED, Lanes, draw_lanes, layer_lanes
+from trex_tui.analysis.dataflow import ALONE, LAYER, LOOP, SHARED, Lanes, draw_lanes, layer_lanes
 from trex_tui.engine.engine import load_engine
 from trex_tui.engine.model import Layer
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from helpers import layer, real_sets, tensor
 from test_engine_properties import LAYERS, ROWS, engine_of
-from trex_tui.analysis.neighbourhood import (
+from trex_tui.analysis.dataflow import (
     Branch,
     Neighbour,
     Rest,
@@ -20,7 +20,7 @@ from trex_tui.analysis.neighbourhood import (
 )
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.engine.engine import load_engine
-from trex_tui.widgets.neighbourhood_boxes import (
+from trex_tui.widgets.neighbourhood import (
     ARROW,
     NOTHING_BEFORE,
     NOTHING_BEHIND,

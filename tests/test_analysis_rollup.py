@@ -11,25 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import examples, layer, real_sets, write_graph, write_profile
-from trex_tui.analysis.grouping import Group, Grouping, arrange
-from trex_tui.analysis.rollup import (
+from trex_tui.analysis.modules import (
     NO_NODE,
+    Group,
+    Grouping,
     Share,
+    arrange,
     by_module,
     by_onnx_node,
     fused_over_modules,
     fused_words,
 )
-from trex_tui.analysis.structure import by_stream
-from trex_tui.analysis.totals import total_by_kind, total_by_precision
+from trex_tui.analysis.structure import by_stream, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
-from trex_tui.charts.icicle import icicle
 from trex_tui.engine import Engine, load_engine
-from trex_tui.svg.catalogue import picture
+from trex_tui.report.charts.icicle import icicle
+from trex_tui.report.charts.svg_charts import picture
 
 
 def engine_of(layers: list[dict[str, Any]], times: list[float | None]) -> Engine:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.analysis import robust
+from trex_tui.analysis import statistics as robust
 from trex_tui.analysis.stability import Verdict, stability
 
 

@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import RealSet, layer, real_sets, timing_row, write_graph, write_json
-from trex_tui.analysis.latency import warmup_ms, without_warmup
-from trex_tui.analysis.robust import percentile
 from trex_tui.analysis.stability import Verdict, stability
+from trex_tui.analysis.statistics import percentile
 from trex_tui.analysis.timing import (
     TimingSource,
     enqueue_against_compute,
     series_statistics,
     statistics_of_rows,
     timing_statistics,
+    warmup_ms,
+    without_warmup,
 )
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine import Engine, load_engine

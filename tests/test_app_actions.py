@@ -8,30 +8,29 @@ import pytest
 from textual.binding import Binding
 
 from helpers import some
-from trex_tui.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
 from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.choose import Options
 from trex_tui.screens.compare import ComparePane
-from trex_tui.screens.dialog import Dialog
+from trex_tui.screens.dialogs import Dialog, Options
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
-from trex_tui.screens.help import HelpScreen, help_lines
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
+from trex_tui.screens.text_screens import HelpScreen, help_lines
+from trex_tui.widgets.actions import ACTIONS, Action, Place, actions_in, key_label, keys_table
 from trex_tui.widgets.block_table import BlockTable
-from trex_tui.widgets.key_footer import KeyFooter
-from trex_tui.widgets.layer_details import LayerDetails
+from trex_tui.widgets.chrome import KeyFooter
 from trex_tui.widgets.layer_tree import LayerTree
-from trex_tui.widgets.line_view import LineView
+from trex_tui.widgets.linked_text import LayerDetails
 from trex_tui.widgets.neighbourhood import NeighbourhoodView
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.text_view import LineView
 from tui import (
     DIGITS,
     TO_LATENCY,

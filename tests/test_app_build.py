@@ -10,14 +10,13 @@ import pytest
 
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS, some
-from trex_tui.artifacts.buildlog import shared
-from trex_tui.lint import logs
-from trex_tui.screens import building
+from trex_tui.buildlog import log_cache as shared
+from trex_tui.lint import trtexec_runs as logs
+from trex_tui.screens import build_job as building
 from trex_tui.screens.build import BuildPane
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen, TextScreen
 from trex_tui.screens.engines import EnginesScreen
-from trex_tui.screens.text import TextScreen
-from trex_tui.widgets.build_views import View
+from trex_tui.widgets.build_tables import View
 from trex_tui.widgets.table_model import SortKey
 from tui import DIGITS, LARGE, SMALL, TO_LATENCY, TO_LAYERS, Session, check_golden, running, small_engine
 

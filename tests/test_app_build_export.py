@@ -8,11 +8,12 @@ import json
 from pathlib import Path
 
 from test_app_build import built, names, read, show
-from trex_tui.analysis.build_layers import build_facts, tactic_rows
-from trex_tui.artifacts.buildlog import read_build_log
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.analysis.build import build_facts, tactic_rows
+from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
-from trex_tui.reports.build_listings import (
+from trex_tui.report.listing import Listing, listing_csv, listing_document, listing_markdown
+from trex_tui.report.views.build import (
     memory_listing,
     passes_listing,
     phases_listing,
@@ -20,10 +21,9 @@ from trex_tui.reports.build_listings import (
     tactics_listing,
     tuned_listing,
 )
-from trex_tui.reports.listing import Listing, listing_csv, listing_document, listing_markdown
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.export import ExportScreen
-from trex_tui.widgets.build_views import View
+from trex_tui.widgets.build_tables import View
 from tui import Session, running
 
 HOSTILE = Listing(

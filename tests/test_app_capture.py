@@ -12,11 +12,10 @@ import pytest
 from fake_trtexec import calls
 from fake_trtexec.kit import Bench, fifo, is_running, wait_for
 from trex_tui.artifacts import find
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.screens.capture_run import CaptureRunScreen
-from trex_tui.screens.comparing import ComparingPane
-from trex_tui.widgets.facts import FittedLines
-from trex_tui.widgets.wrapped_lines import WrappedLines
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.screens.capture import CaptureRunScreen
+from trex_tui.screens.compare_job import ComparingPane
+from trex_tui.widgets.text_view import FittedLines, WrappedLines
 from tui import Session, running
 
 HOSTILE = "n[red] '$(touch x)"

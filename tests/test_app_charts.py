@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from helpers import some
-from trex_tui.charts.catalogue import CHARTS
+from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens import charts
 from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.choose import Options
+from trex_tui.screens.dialogs import Options
 from trex_tui.widgets.chart import ChartList
 from tui import DIGITS, LARGE, NET, SLOWEST, SMALL, Session, check_golden, running, small_engine
 

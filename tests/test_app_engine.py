@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trex_tui.analysis.grouping import Grouping
-from trex_tui.screens.choose import ChooseScreen
-from trex_tui.screens.notes import NotesScreen
-from trex_tui.widgets.tab_bar import TabBar
+from trex_tui.analysis.modules import Grouping
+from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.text_screens import NotesScreen
+from trex_tui.widgets.chrome import TabBar
 from trex_tui.widgets.table_model import SortKey
 from tui import (
     BY_TIME,

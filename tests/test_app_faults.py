@@ -13,10 +13,10 @@ from textual.widgets import Input
 
 from build_cases import write_log
 from test_app_list import headless
-from trex_tui import faults
+from trex_tui import crash_log as faults
 from trex_tui.app import TrexApp, run_app
 from trex_tui.engine.engine import load_engine
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.open import OpenScreen
@@ -40,7 +40,7 @@ WORKERS: list[tuple[str, str, tuple[str, ...]]] = [
     ("memory", "trex_tui.screens.memory.memory_figures", (DIGITS["memory"],)),
     ("facts", "trex_tui.screens.layers.derived", (DIGITS["layers"],)),
     ("chart", "trex_tui.screens.charts.draw", (DIGITS["charts"],)),
-    ("log", "trex_tui.artifacts.buildlog.shared.shared_log", (DIGITS["build"],)),
+    ("log", "trex_tui.buildlog.log_cache.shared_log", (DIGITS["build"],)),
     ("filter", "trex_tui.screens.engine.filter_layers", ("slash", "c")),
 ]
 
@@ -74,10 +74,10 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     for name, target, _ in WORKERS:
         monkeypatch.setattr(target, Broken(name) if name != "chart" else only_first_time_broken())
-    monkeypatch.setattr("trex_tui.screens.comparing.compare", Broken("compare"))
-    monkeypatch.setattr("trex_tui.exporting.layers_as", Broken("export"))
+    monkeypatch.setattr("trex_tui.screens.compare_job.compare", Broken("compare"))
+    monkeypatch.setattr("trex_tui.screens.export.layers_as", Broken("export"))
     monkeypatch.setattr("trex_tui.screens.open.completions", Broken("completion"))
-    monkeypatch.setattr("trex_tui.screens.warming.derived", Broken("warming"))
+    monkeypatch.setattr("trex_tui.screens.engine.derived", Broken("warming"))
     async with opened(net) as session:
         for name, _, keys in WORKERS:
             await session.press(*keys)
@@ -98,7 +98,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
         session.app.screen.query_one(Input).value = str(other)
         await session.until(lambda: "completion broke" in told(session))
         monkeypatch.setattr("trex_tui.screens.open.completions", lambda _: [])
-        monkeypatch.setattr("trex_tui.loading.load_set", Broken("reading"))
+        monkeypatch.setattr("trex_tui.analysis.load.load_set", Broken("reading"))
         await session.press("enter")
         await session.until(
             lambda: isinstance(session.app.screen, OpenScreen) and "reading broke" in told(session)
@@ -126,7 +126,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
 
 def only_first_time_broken() -> Callable[..., object]:
     """Drawing breaks; drawing the sentence about it does not."""
-    from trex_tui.charts.figure import draw
+    from trex_tui.report.charts.figure import draw
 
     turns = count()
 
@@ -141,14 +141,14 @@ def only_first_time_broken() -> Callable[..., object]:
 async def test_a_row_of_the_list_that_fails_costs_that_row(tmp_path, monkeypatch):
     small_engine(tmp_path / "a")
     named_engine(tmp_path / "b", ["x"])
-    from trex_tui.loading import load_set
+    from trex_tui.analysis.load import load_set
 
     def load_or_break(source, *rest):
         if source.name == "named":
             raise RuntimeError("row broke")
         return load_set(source, *rest)
 
-    monkeypatch.setattr("trex_tui.loading.load_set", load_or_break)
+    monkeypatch.setattr("trex_tui.analysis.load.load_set", load_or_break)
     async with running(tmp_path) as session:
         rows = session.listed.rows
         assert [row.engine is not None for row in rows] == [True, False]
@@ -169,8 +169,8 @@ def picture(*_: object, **__: object) -> None:
 # What is broken, and the keys after which it is called. The app cannot know what state these leave. (Keys and rendering are
 # in test_app_list.py.)
 FATAL = {
-    "mounting of a window": ("trex_tui.screens.choose.ChooseScreen.on_mount", [DIGITS["latency"], "s"]),
-    "input": ("trex_tui.collecting.Collector.note_input", ["j"]),
+    "mounting of a window": ("trex_tui.screens.dialogs.ChooseScreen.on_mount", [DIGITS["latency"], "s"]),
+    "input": ("trex_tui.screens.background.Collector.note_input", ["j"]),
 }
 
 

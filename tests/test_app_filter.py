@@ -10,9 +10,9 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from trex_tui.actions import TABS
-from trex_tui.filtering import EXAMPLES
-from trex_tui.screens.help import filter_lines
+from trex_tui.analysis.filter import EXAMPLES
+from trex_tui.screens.text_screens import filter_lines
+from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.filter_bar import HINT
 from tui import BY_TIME, SMALL, Session, running, small_engine
 

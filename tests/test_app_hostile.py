@@ -10,9 +10,9 @@ from textual.widgets import Input
 from hostile import FOLDER, check_plain, write_hostile_set
 from tour import screens
 from trex_tui.app import TrexApp
-from trex_tui.charts.catalogue import CHARTS
-from trex_tui.charts.figure import Subject, draw
 from trex_tui.engine import load_engine
+from trex_tui.report.charts.catalogue import CHARTS
+from trex_tui.report.charts.figure import Subject, draw
 from trex_tui.screens.charts import PALETTE
 from tui import DIGITS, Session, running
 

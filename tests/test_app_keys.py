@@ -17,11 +17,11 @@ import pytest
 from textual.command import CommandPalette
 
 from test_app_layers import ADD, branched_engine
-from trex_tui.actions import ACTIONS, TABS, Place
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.lint import LintPane
 from trex_tui.screens.loading import LoadingScreen
+from trex_tui.widgets.actions import ACTIONS, TABS, Place
 from tui import (
     DIGITS,
     NET,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from helpers import layer, tensor
-from trex_tui.analysis.grouping import Grouping
-from trex_tui.screens.choose import ChooseScreen
-from trex_tui.widgets.neighbourhood_boxes import Rest
+from trex_tui.analysis.modules import Grouping
+from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.widgets.neighbourhood import Rest
 from tui import LARGE, SLOWEST, TO_LATENCY, check_golden, named_engine, running, small_engine, write_set
 
 PREVIOUS, NEXT, BACK, FORWARD = "left_square_bracket", "right_square_bracket", "minus", "plus"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from trex_tui.lint.model import Severity
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.lint import CLEAN, NO_MATCH, LintPane
-from trex_tui.screens.linting import ReasonScreen
-from trex_tui.widgets.summary_line import SummaryLine
-from trex_tui.widgets.tab_bar import TabBar
+from trex_tui.screens.lint_job import ReasonScreen
+from trex_tui.widgets.chrome import SummaryLine, TabBar
 from tui import (
     DIGITS,
     LARGE,

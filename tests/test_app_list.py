@@ -10,14 +10,14 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
+from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.app import TrexApp, run_app
+from trex_tui.crash_log import LOG_VARIABLE, report
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
-from trex_tui.faults import LOG_VARIABLE, report
-from trex_tui.loading import LoadOptions, load
-from trex_tui.opening import Reloaded, Request
+from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EngineOpened, EnginesScreen
-from trex_tui.screens.text import TextScreen
+from trex_tui.screens.loading import OpenRequest, Reloaded
 from trex_tui.widgets.table_model import SortKey
 from tui import MOST_TURNS, TO_LAYERS, named_engine, running, several_engines, small_engine, wait_until, write
 
@@ -218,11 +218,11 @@ def test_unexpected_error_is_one_line_and_its_own_exit_code(tmp_path, monkeypatc
     monkeypatch.delenv(LOG_VARIABLE, raising=False)
     headless(monkeypatch, *(["exclamation_mark"] if where == "key" else []))
     if where == "worker":
-        monkeypatch.setattr("trex_tui.loading.load_set", failing)
+        monkeypatch.setattr("trex_tui.analysis.load.load_set", failing)
     elif where == "key":
         monkeypatch.setattr(EngineScreen, "action_notes", failing)
     else:
-        monkeypatch.setattr("trex_tui.widgets.header.EngineHeader.render", failing)
+        monkeypatch.setattr("trex_tui.widgets.chrome.EngineHeader.render", failing)
     assert run_app([str(small_engine(tmp_path))]) == ExitCode.INTERNAL_ERROR
     assert "--log-file" in check_one_line(capsys)
 
@@ -231,7 +231,7 @@ def test_traceback_goes_to_the_log_that_was_asked_for(tmp_path, monkeypatch, cap
     log = tmp_path / "log"
     monkeypatch.setenv(LOG_VARIABLE, str(log))
     headless(monkeypatch)
-    monkeypatch.setattr("trex_tui.loading.load_set", failing)
+    monkeypatch.setattr("trex_tui.analysis.load.load_set", failing)
     assert run_app([str(small_engine(tmp_path / "net"))]) == ExitCode.INTERNAL_ERROR
     assert str(log) in check_one_line(capsys)
     assert "Traceback" in log.read_text(encoding="utf-8")
@@ -329,7 +329,7 @@ async def test_an_engine_read_again_may_come_while_its_screen_is_made(tmp_path):
             new = load(old.source, LoadOptions())
             app.post_message(EngineOpened(old))
             await turn(turns)
-            app.post_message(Reloaded(Request((), LoadOptions()), old, new))
+            app.post_message(Reloaded(OpenRequest((), LoadOptions()), old, new))
             await linted(app, new)
             app.screen.action_back()
             old = new
@@ -343,7 +343,7 @@ async def test_an_engine_may_be_left_while_it_is_replaced(tmp_path):
             new = load(old.source, LoadOptions())
             app.post_message(EngineOpened(old))
             await linted(app, old)
-            app.post_message(Reloaded(Request((), LoadOptions()), old, new))
+            app.post_message(Reloaded(OpenRequest((), LoadOptions()), old, new))
             await turn(turns)
             app.screen.action_back()
             app.post_message(EngineOpened(new))

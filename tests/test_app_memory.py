@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.widgets.strip_chart import PEAK
 from trex_tui.widgets.table_model import SortKey
 from tui import (

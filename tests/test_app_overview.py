@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trex_tui.widgets.facts import FittedLines
 from trex_tui.widgets.strip_chart import StripChart
 from trex_tui.widgets.table_model import MISSING
+from trex_tui.widgets.text_view import FittedLines
 from tui import (
     BY_TIME,
     CONV,

@@ -11,24 +11,22 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from trex_tui.actions import TABS
-from trex_tui.analysis.grouping import Grouping
+from trex_tui.analysis.modules import Grouping
 from trex_tui.app import TrexApp
-from trex_tui.opening import Loaded
+from trex_tui.report.export_formats import ExportFormat, default_directory, file_stem, target_of, with_ending
+from trex_tui.report.path_completion import common_beginning, completions, typed_path
 from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.choose import ChooseScreen
-from trex_tui.screens.columns import ColumnsScreen
+from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
-from trex_tui.screens.explain import ExplainScreen
 from trex_tui.screens.export import ExportScreen
-from trex_tui.screens.loading import LoadingScreen
+from trex_tui.screens.loading import EngineLoaded, LoadingScreen
+from trex_tui.screens.navigation import MOST_BYTES, copied_words
 from trex_tui.screens.open import OpenScreen
-from trex_tui.services.clipboard import MOST_BYTES, copied_words
-from trex_tui.services.completion import common_beginning, completions, typed_path
-from trex_tui.services.export import ExportFormat, default_directory, file_stem, target_of, with_ending
-from trex_tui.widgets.columns import LATENCY_COLUMNS
-from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.screens.text_screens import ExplainScreen
+from trex_tui.widgets.actions import TABS
+from trex_tui.widgets.chrome import SummaryLine
+from trex_tui.widgets.layer_columns import LATENCY_COLUMNS
 from trex_tui.widgets.table_model import SortKey
 from tui import (
     BY_TIME,
@@ -519,7 +517,7 @@ async def test_reading_is_given_up_with_escape(net, tmp_path, monkeypatch):
         keep = TrexApp.post_message
 
         def hold(app, message):
-            if isinstance(message, Loaded):
+            if isinstance(message, EngineLoaded):
                 held.append(message)
                 return True
             return keep(app, message)

@@ -14,14 +14,13 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.widgets import LoadingIndicator
 
-from trex_tui import collecting
-from trex_tui.background import DaemonThreads
-from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
-from trex_tui.filtering.compile import values_of
+from trex_tui.analysis.filter.select import values_of
+from trex_tui.screens import background as collecting
 from trex_tui.screens import engine as engine_screen
+from trex_tui.screens.background import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
+from trex_tui.screens.engine import warm
 from trex_tui.screens.loading import LoadingScreen
-from trex_tui.screens.warming import warm
-from trex_tui.widgets.key_footer import FooterKey, KeyFooter, fitting
+from trex_tui.widgets.chrome import FooterKey, KeyFooter, fitting
 from tui import LARGE, running, small_engine
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

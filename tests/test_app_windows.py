@@ -6,7 +6,7 @@ import pytest
 
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.export import ExportScreen
-from trex_tui.screens.help import HelpScreen
+from trex_tui.screens.text_screens import HelpScreen
 from tui import TO_MEMORY, running, small_engine
 
 

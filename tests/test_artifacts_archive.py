@@ -17,7 +17,7 @@ import pytest
 from helpers import GRAPH, PROFILE, STAMP, write_files
 from trex_tui import load_engine
 from trex_tui.artifacts import archive, find
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_set
 from trex_tui.errors import ArtifactError
@@ -299,7 +299,7 @@ def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, name: str, when: str) 
     code = (
         "import os, sys, time; from trex_tui import cli, loading\n"
         "from trex_tui.artifacts import archive\n"
-        "from trex_tui.commands import engines\n"
+        "from trex_tui.cli import engines\n"
         "def ready(*_):\n"
         f"    print(len(os.listdir({str(place)!r})), file=sys.stderr, flush=True)\n"
         f"    os.kill(os.getpid(), {int(number)})\n"

@@ -11,8 +11,8 @@ import pytest
 
 from helpers import chain, timing_row, write_graph, write_json, write_profile
 from test_artifacts_archive import BUILD_LOG, packed
-from trex_tui.accuracy.engines import RunOptions
-from trex_tui.accuracy.work import Request, run_comparison
+from trex_tui.accuracy.comparison import AccuracyRequest, run_comparison
+from trex_tui.accuracy.sides import RunOptions
 from trex_tui.artifacts import archive, find
 from trex_tui.artifacts.output_files import Inputs, inputs_of
 from trex_tui.cli import main
@@ -111,7 +111,7 @@ def test_a_directory_that_is_replaced(folder: Path) -> None:
     Inputs(["set/net.graph.json"]).check_directory(Path("se"))
     (folder / "set/output_diff.json").write_text("{}")
     for reference, given in (("set/a.onnx", ()), ("a.onnx", ("x:y:set/in.bin",))):
-        request = Request(
+        request = AccuracyRequest(
             Path(reference),
             Path("b.onnx"),
             RunOptions({}, {}),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.artifacts.log_options import LogOptions, read_log_options
+from trex_tui.buildlog.log_records import LogOptions, read_log_options
 
 TEXT = """\
 &&&& RUNNING TensorRT.trtexec [TensorRT v101601] [b11] # trtexec --onnx=a.onnx --memPoolSize=workspace:1024MiB

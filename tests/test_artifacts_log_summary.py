@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trex_tui.analysis.latency import end_to_end
-from trex_tui.analysis.timing import timing_statistics
-from trex_tui.artifacts.buildlog import read_build_log
+from trex_tui.analysis.timing import end_to_end, timing_statistics
+from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"

@@ -18,7 +18,7 @@ from trex_tui.artifacts.sniff import sniff
 from trex_tui.artifacts.timing import read_timing
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError
-from trex_tui.reports.summary import summary_document
+from trex_tui.report.views.engine import summary_document
 
 IN_TMP_PATH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helpers import messages, timing_row, write_json
-from trex_tui.analysis.latency import end_to_end, summarize, without_warmup
+from trex_tui.analysis.timing import end_to_end, summarize, without_warmup
 from trex_tui.artifacts.metadata import LatencySummary, number_in, parse_latency, read_metadata
 from trex_tui.artifacts.timing import TIMING_KEYS, read_timing
 from trex_tui.engine import load_engine

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines
-from trex_tui.widgets.facts import fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.chrome import fit_remark
 from trex_tui.widgets.strip_chart import column_of, column_values, index_at, strip_rows
-from trex_tui.widgets.tab_bar import fit_remark
+from trex_tui.widgets.text_view import fact_lines, heading_line, sections, sentence_line
 
 TABLES = [
     BarTable(

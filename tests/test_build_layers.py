@@ -11,14 +11,21 @@ from hypothesis import strategies as st
 
 from build_cases import GONE, HEAD, STEM, write_log
 from helpers import ARTIFACTS
-from trex_tui.analysis.build_layers import BuildFacts, build_facts, tactic_rows
-from trex_tui.artifacts.buildlog import read_build_log
-from trex_tui.artifacts.buildlog.model import MemoryPoint
-from trex_tui.charts.build import TacticTimes, has_times, memory_chart, tactic_histogram
-from trex_tui.charts.grid import cells_of
+from trex_tui.analysis.build import BuildFacts, build_facts, tactic_rows
+from trex_tui.buildlog import read_build_log
+from trex_tui.buildlog.build_trace import MemoryPoint
 from trex_tui.engine.engine import Engine, load_engine
-from trex_tui.reports.build_nodes import nothing_words, pass_nodes, phase_nodes, strategy_nodes
-from trex_tui.reports.build_tuning import layer_build_lines, tactics_lines, tuned_lines
+from trex_tui.report.charts.build_charts import TacticTimes, has_times, memory_chart, tactic_histogram
+from trex_tui.report.charts.grid import cells_of
+from trex_tui.report.views.build_details import (
+    layer_build_lines,
+    nothing_words,
+    pass_nodes,
+    phase_nodes,
+    strategy_nodes,
+    tactics_lines,
+    tuned_lines,
+)
 from tui import small_engine
 
 LOGS = ARTIFACTS / "logs"

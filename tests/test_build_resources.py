@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from trex_tui.artifacts.buildlog.model import (
+from trex_tui.buildlog.build_trace import (
     BackendStrategy,
     BuildTrace,
     Dla,
@@ -14,8 +14,8 @@ from trex_tui.artifacts.buildlog.model import (
     TimingCache,
     Verdict,
 )
-from trex_tui.artifacts.buildlog.tuning import InsertedReformat
-from trex_tui.reports.build_resources import (
+from trex_tui.buildlog.layer_tuning import InsertedReformat
+from trex_tui.report.views.build_summary import (
     MOST_LINES,
     cache_words,
     dla_words,

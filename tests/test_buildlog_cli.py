@@ -11,13 +11,13 @@ import pytest
 
 from helpers import strict_json
 from test_buildlog_reader import BUILD, LOGS
-from trex_tui.analysis.build_layers import build_facts, tactic_rows
-from trex_tui.artifacts.buildlog.shared import shared_log
+from trex_tui.analysis.build import build_facts, tactic_rows
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.artifacts.sniff import sniff
+from trex_tui.buildlog.log_cache import shared_log
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_engine
-from trex_tui.reports.build_nodes import counts_words
+from trex_tui.report.views.build_details import counts_words
 from trex_tui.text import format_count
 
 V10 = "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from helpers import ARTIFACTS, some
-from trex_tui.artifacts.buildlog import BuildTrace, read_build_log
-from trex_tui.artifacts.buildlog.dump import layer_of_inspector
-from trex_tui.artifacts.buildlog.run import DumpForm
+from trex_tui.buildlog import BuildTrace, read_build_log
+from trex_tui.buildlog.build_trace import DumpForm
+from trex_tui.buildlog.layer_dump import layer_of_inspector
 from trex_tui.engine import load_engine
 
 LOGS = ARTIFACTS / "logs"

@@ -9,8 +9,9 @@ import pytest
 
 from helpers import ARTIFACTS, layer, messages, tensor, write_graph, write_profile
 from test_buildlog_reader import BUILD, STAMP
-from trex_tui.analysis.build_trace import build_seconds, by_tuning_time, layer_choices
-from trex_tui.artifacts.buildlog import as_records, read_build_log
+from trex_tui.analysis.build import build_seconds, by_tuning_time, layer_choices
+from trex_tui.buildlog import log_records as as_records
+from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import ArtifactError

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.artifacts.buildlog import BuildTrace, lines, read_build_log
-from trex_tui.artifacts.buildlog.batch import TacticColumns
+from trex_tui.buildlog import BuildTrace, lines, read_build_log
+from trex_tui.buildlog.tuner import TacticColumns
 
 LOGS = ARTIFACTS / "logs"
 REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []

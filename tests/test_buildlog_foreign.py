@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
 from test_buildlog_reader import BUILD, STAMP, read, told
-from trex_tui.artifacts.buildlog import lines, read_build_log
-from trex_tui.artifacts.buildlog.outline import read_outline
-from trex_tui.artifacts.buildlog.prefix import take_apart
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
+from trex_tui.buildlog import lines, read_build_log
+from trex_tui.buildlog.lines import take_apart
+from trex_tui.buildlog.reader import read_outline
 
 LOGS = ARTIFACTS / "logs"
 REAL = next(LOGS.glob("trt8.4*build*.log"), None) if LOGS.is_dir() else None

@@ -13,9 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.artifacts.buildlog import BuildTrace, lines, outline, parts, read_build_log, shared
-from trex_tui.artifacts.buildlog.outline import read_outline
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.buildlog import BuildTrace, lines, read_build_log
+from trex_tui.buildlog import log_cache as shared
+from trex_tui.buildlog import reader as outline
+from trex_tui.buildlog import reader as parts
+from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError
 

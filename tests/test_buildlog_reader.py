@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.artifacts.buildlog import BuildTrace, lines, read_build_log, reader
-from trex_tui.artifacts.buildlog.run import DumpForm
-from trex_tui.artifacts.buildlog.tuning import Outcome, SkipReason
+from trex_tui.buildlog import BuildTrace, lines, read_build_log, reader
+from trex_tui.buildlog.build_trace import DumpForm
+from trex_tui.buildlog.layer_tuning import Outcome, SkipReason
 
 LOGS = ARTIFACTS / "logs"
 REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from helpers import ARTIFACTS
-from trex_tui.analysis.build_trace import layer_choices, near_ties, phase_shares
-from trex_tui.artifacts.buildlog import BuildTrace, read_build_log
-from trex_tui.artifacts.buildlog.model import FusionKind, PhaseKind, Verdict
-from trex_tui.artifacts.buildlog.run import DumpForm
-from trex_tui.artifacts.buildlog.tactics import parse_id
-from trex_tui.artifacts.buildlog.tuning import Outcome
+from trex_tui.analysis.build import layer_choices, near_ties, phase_shares
+from trex_tui.buildlog import BuildTrace, read_build_log
+from trex_tui.buildlog.build_trace import DumpForm, FusionKind, PhaseKind, Verdict
+from trex_tui.buildlog.layer_tuning import Outcome, parse_id
 
 LOGS = ARTIFACTS / "logs"
 V84 = "trt8.4.1_GTX1070_build_verbose_fp16_dynshape"

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.analysis.build_trace import build_seconds, phase_shares
-from trex_tui.artifacts.buildlog import BuildTrace, as_records, parts, read_build_log
-from trex_tui.artifacts.buildlog.model import PhaseKind
-from trex_tui.artifacts.buildlog.outline import read_outline
+from trex_tui.analysis.build import build_seconds, phase_shares
 from trex_tui.artifacts.metadata import Metadata
+from trex_tui.buildlog import BuildTrace, read_build_log
+from trex_tui.buildlog import log_records as as_records
+from trex_tui.buildlog import reader as parts
+from trex_tui.buildlog.build_trace import PhaseKind
+from trex_tui.buildlog.reader import read_outline
 
 LOGS = ARTIFACTS / "logs"
 BUILD_84 = LOGS / "trt8.4.1_GTX1070_build_verbose_fp16_dynshape.log"

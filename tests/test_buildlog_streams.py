@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
-from trex_tui.artifacts.buildlog import BuildTrace, read_build_log
-from trex_tui.artifacts.buildlog.outline import read_outline
+from trex_tui.buildlog import BuildTrace, read_build_log
+from trex_tui.buildlog.reader import read_outline
 
 LOGS = ARTIFACTS / "logs"
 REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from trex_tui.arguments import build_parser
 from trex_tui.artifacts import find
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.capture.again import Again, measured_again
 from trex_tui.capture.options import CaptureOptions
-from trex_tui.commands.capture import _options_of
+from trex_tui.capture.rerun import Rerun, plan_rerun
+from trex_tui.cli.capture import _options_of
+from trex_tui.cli.parser import build_parser
 
 PLAN = b"ftrt" + bytes(24)
 PROFILE = '[{ "count" : 5 }\n, { "name" : "a", "timeMs" : 1, "averageMs" : 0.2, "percentage" : 100 }\n]\n'
@@ -28,9 +28,9 @@ def made(folder: Path, files: dict[str, str | bytes]) -> ArtifactSet:
     return find(folder)[0]
 
 
-def again(words: str, version: str | None = "10.4.0", folder: Path = Path("/nowhere")) -> Again:
+def again(words: str, version: str | None = "10.4.0", folder: Path = Path("/nowhere")) -> Rerun:
     source = ArtifactSet("net", folder, {})
-    return measured_again(source, ["trtexec", *shlex.split(words)], version)
+    return plan_rerun(source, ["trtexec", *shlex.split(words)], version)
 
 
 class TestOptions:
@@ -118,7 +118,7 @@ class TestOptions:
 class TestFiles:
     def test_engine_of_the_set_and_a_free_name(self, tmp_path: Path) -> None:
         files = {"net.profile.json": PROFILE, "net.engine": PLAN, "net.again-2.graph.json": "{}"}
-        found = measured_again(made(tmp_path, files))
+        found = plan_rerun(made(tmp_path, files))
         assert found.options.engine == str(tmp_path / "net.engine")
         assert (found.outdir, found.name, found.problem) == (tmp_path, "net.again-3", "")
 
@@ -126,12 +126,12 @@ class TestFiles:
         files = {"net.profile.json": PROFILE, "net.again-2.profile.json": PROFILE, "net.plan": PLAN}
         made(tmp_path, {**files, "other.engine": PLAN})
         source = next(one for one in find(tmp_path) if one.name == "net.again-2")
-        found = measured_again(source)
+        found = plan_rerun(source)
         assert found.options.engine == str(tmp_path / "net.plan")
         assert found.name == "net.again-3"
 
     def test_what_is_called_engine_must_be_one(self, tmp_path: Path) -> None:
-        found = measured_again(made(tmp_path, {"net.profile.json": PROFILE, "net.engine": "no plan"}))
+        found = plan_rerun(made(tmp_path, {"net.profile.json": PROFILE, "net.engine": "no plan"}))
         assert "there is no engine file" in found.problem
         assert found.options.engine is None
 
@@ -139,13 +139,13 @@ class TestFiles:
         files = {"net.profile.json": PROFILE, "net.engine": PLAN}
         log = BANNER.format("trtexec --loadEngine=net.engine --useCudaGraph --shapes=x:1x3")
         source = made(tmp_path / "a", {**files, "net.profile.log": log})
-        assert measured_again(source, (), "10.4.0").options.shapes == "x:1x3"
+        assert plan_rerun(source, (), "10.4.0").options.shapes == "x:1x3"
         log = BANNER.format("trtexec --loadEngine=my net.engine --useCudaGraph --shapes=x:1x3")
         source = made(tmp_path / "b", {**files, "net.profile.log": log})
-        assert measured_again(source, (), "10.4.0").options.shapes is None, "the banner does not quote"
+        assert plan_rerun(source, (), "10.4.0").options.shapes is None, "the banner does not quote"
 
     def test_files_without_a_name_of_their_own(self, tmp_path: Path) -> None:
-        found = measured_again(made(tmp_path / "a b;$(x)", {"profile.json": PROFILE}))
+        found = plan_rerun(made(tmp_path / "a b;$(x)", {"profile.json": PROFILE}))
         assert found.name == "a b;$(x).again-2"
         assert shlex.split(found.command())[-1] == found.name
 
@@ -156,4 +156,4 @@ class TestFiles:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(Path, "iterdir", refuse)
-        assert "Permission denied" in measured_again(source).problem
+        assert "Permission denied" in plan_rerun(source).problem

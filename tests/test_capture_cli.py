@@ -17,14 +17,14 @@ import pytest
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
 from trex_tui.artifacts import find
-from trex_tui.capture.artifacts import Workspace
-from trex_tui.capture.judge import Verdict
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.run import Outcome
-from trex_tui.capture.watch import Watcher
+from trex_tui.capture.process import ProcessOutcome
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.staging import Workspace
+from trex_tui.capture.verdict import RunVerdict
 from trex_tui.cli import main
-from trex_tui.commands import capture_view
-from trex_tui.commands.capture_view import CaptureView, LiveView, clock, make_view
+from trex_tui.report.views import capture as capture_view
+from trex_tui.report.views.capture import CaptureView, LiveView, clock, make_view
 
 HOSTILE = [
     b"a b;$(touch x)'\".onnx",
@@ -147,7 +147,7 @@ class TestCommand:
     ) -> None:
         """Each option of the command changes what would be run; trtexec is not asked each time."""
         program = here.programs("10.4.0")
-        monkeypatch.setattr("trex_tui.capture.locate.ask", lambda *_: program)
+        monkeypatch.setattr("trex_tui.capture.trtexec.ask", lambda *_: program)
         (here.place / "c").write_bytes(b"x")
         options = [
             *("--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--strongly-typed", "--no-tf32"),
@@ -173,7 +173,7 @@ class TestCommand:
 
     @pytest.mark.usefixtures("here")
     def test_only_posix(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from trex_tui.commands import capture as command
+        from trex_tui.cli import capture as command
         from trex_tui.errors import TrexError
 
         monkeypatch.setattr(command.os, "name", "nt")
@@ -300,11 +300,11 @@ def plan_of(role: str) -> RunPlan:
     return RunPlan(role, 1, ("trtexec",), Path("log"), Path("engine"))
 
 
-def outcome() -> Outcome:
+def outcome() -> ProcessOutcome:
     import datetime
 
     now = datetime.datetime.now(datetime.timezone.utc)
-    return Outcome(0, None, "", now, now, 75.0)
+    return ProcessOutcome(0, None, "", now, now, 75.0)
 
 
 class TestViews:
@@ -318,12 +318,12 @@ class TestViews:
     def test_plain(self) -> None:
         stream = io.StringIO()
         with CaptureView(stream) as view:
-            seen = Watcher(warnings=["first \x1b[31m", "second"])
+            seen = RunProgress(warnings=["first \x1b[31m", "second"])
             view.begin(plan_of("build"), 1, 2)
             for second in range(0, 200, 10):
                 seen.stage, seen.layer, seen.tactics = "timing tactics", "conv", second
                 view.progress(seen, second, 1 << 30)
-            view.end(outcome(), Verdict(True))
+            view.end(outcome(), RunVerdict(True))
         lines = stream.getvalue().splitlines()
         assert lines[:3] == [
             "trex-tui: warning: first ␛[31m",
@@ -340,7 +340,7 @@ class TestViews:
         stream = io.StringIO()
         view = CaptureView(stream)
         view.begin(plan_of("build"), 1, 2)
-        seen = Watcher()
+        seen = RunProgress()
         for number in range(50):
             seen.warnings.append(f"warning number {number} " + "x" * 10_000)
             view.progress(seen, 0, None)
@@ -356,10 +356,10 @@ class TestViews:
         stream = Tty()
         with LiveView(stream) as view:
             view.begin(plan_of("build"), 1, 2)
-            seen = Watcher("timing tactics", "conv [red] \x1b[2J" + "x" * 300, 7, gpu_mib=1021)
+            seen = RunProgress("timing tactics", "conv [red] \x1b[2J" + "x" * 300, 7, gpu_mib=1021)
             seen.warnings.append("low memory \x1b[2J")
             view.progress(seen, 3723, 1 << 20)
-            view.end(outcome(), Verdict(True))
+            view.end(outcome(), RunVerdict(True))
         text = stream.getvalue()
         assert "\x1b[2J" not in text, "what names hold does not reach the terminal"
         assert "low memory ␛[2J" in text

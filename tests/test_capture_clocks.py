@@ -16,18 +16,18 @@ import pytest
 
 from fake_trtexec.kit import Bench, fifo, wait_for, wait_for_end
 from trex_tui import load_engine
-from trex_tui.arguments import build_parser
 from trex_tui.artifacts import find
 from trex_tui.artifacts.capture_manifest import ClockLock as Told
-from trex_tui.capture.again import measured_again
-from trex_tui.capture.clocks import ClockLock, locked_clocks, note_lock, which_gpu
-from trex_tui.capture.host import Host
+from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks, note_lock, which_gpu
+from trex_tui.capture.environment_probe import Host
 from trex_tui.capture.options import CaptureOptions
-from trex_tui.capture.remote_clocks import RemoteDriver
-from trex_tui.capture.run import Stop
+from trex_tui.capture.process import Stop
+from trex_tui.capture.remote import RemoteDriver
+from trex_tui.capture.rerun import plan_rerun
 from trex_tui.capture.ssh import Ssh
-from trex_tui.capturing import again_of
+from trex_tui.cli.parser import build_parser
 from trex_tui.errors import TrexError
+from trex_tui.screens.capture import again_of
 
 SMI = """\
 #!/bin/sh
@@ -106,7 +106,7 @@ def test_measured_again_tells_that_they_were_locked(bench: Bench, smi: Path) -> 
     words = shlex.split(found.with_length(7, None).command())[1:]
     assert build_parser().parse_args(words).lock_clocks == "2100"
     for lock in (None, Told(2100, is_locked=False, is_released=None), Told(None, None, None)):
-        free = measured_again(find(bench.outdir)[0], (), "10.4.0", lock)
+        free = plan_rerun(find(bench.outdir)[0], (), "10.4.0", lock)
         assert free.notes == ()
         assert "--lock-clocks" not in free.command()
 
@@ -291,7 +291,7 @@ class NotToBeAsked(RemoteDriver):
 
 
 def test_which_gpu_it_was_is_told_on_request_alone() -> None:
-    lock = ClockLock("max", 2100, "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c")
+    lock = ClockLockAttempt("max", 2100, "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c")
     note_lock(
         lock, 'GPU clocks set to "(gpuClkMin 2100, gpuClkMax 2100)" for GPU 00000000:C1:00.0\nAll done.\n'
     )

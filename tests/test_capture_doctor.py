@@ -12,11 +12,11 @@ import pytest
 
 from fake_trtexec import install
 from test_capture_host import SMI, jetson, put
-from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.doctor import Check, Findings, can_capture, examine, summary
-from trex_tui.capture.surroundings import Disk
+from trex_tui.capture.environment_probe import Disk
+from trex_tui.capture.trtexec import Trtexec
 from trex_tui.cli import main
-from trex_tui.commands.doctor import document, look
+from trex_tui.cli.doctor import document, look
 
 ORIN = "NVIDIA Jetson Orin Nano Engineering Reference Developer Kit Super"
 PLENTY = 100 << 30

@@ -12,13 +12,12 @@ import pytest
 from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, is_running
 from helpers import ARTIFACTS, some
-from trex_tui.capture.abilities import Trtexec
 from trex_tui.capture.failures import FAILURES, recognise
-from trex_tui.capture.flags import parse_version
-from trex_tui.capture.judge import judge
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.run import TIMED_OUT, Outcome
-from trex_tui.capture.watch import Watcher
+from trex_tui.capture.process import TIMED_OUT, ProcessOutcome
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.trtexec import Trtexec, parse_version
+from trex_tui.capture.verdict import judge
 
 # Failure of the stand-in -> key of the verdict, the run that fails, words of the sentence, words of the remedy.
 KNOWN = {
@@ -214,9 +213,9 @@ class TestOddities:
 
     def test_one_that_takes_long_to_end(self) -> None:
         now = datetime.now(timezone.utc)
-        outcome = Outcome(None, 9, TIMED_OUT, now, now, 6.2, timeout_s=1)
+        outcome = ProcessOutcome(None, 9, TIMED_OUT, now, now, 6.2, timeout_s=1)
         plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
-        verdict = judge(plan, outcome, Watcher(), Trtexec(Path("t"), "10.4.0", 26, frozenset()))
+        verdict = judge(plan, outcome, RunProgress(), Trtexec(Path("t"), "10.4.0", 26, frozenset()))
         assert verdict.sentence == "ended after 1 s, the time allowed (and 5 s more until it was gone)"
 
     def test_timeout(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,7 +280,7 @@ class TestPatterns:
     )
     def test_real_logs_that_passed(self, path: Path) -> None:
         """No complaint is seen in them, their layers and tactics are, and they are judged passed up to their files."""
-        seen = Watcher()
+        seen = RunProgress()
         seen.feed(path.read_bytes())
         seen.close()
         assert seen.status == "PASSED"
@@ -295,9 +294,9 @@ def test_interrupted_wins_over_what_the_log_says() -> None:
     import datetime
 
     now = datetime.datetime.now(datetime.timezone.utc)
-    seen = Watcher()
+    seen = RunProgress()
     seen.feed(b"[07/07/2026-02:11:26] [E] Unknown option: --x\n")
-    outcome = Outcome(None, signal.SIGTERM, "interrupted", now, now, 1.0)
+    outcome = ProcessOutcome(None, signal.SIGTERM, "interrupted", now, now, 1.0)
     plan = RunPlan("build", 1, ("trtexec",), Path("log"), Path("engine"))
     assert judge(plan, outcome, seen, None).key == "interrupted"  # type: ignore[arg-type]
 

@@ -10,9 +10,17 @@ import pytest
 
 from fake_trtexec import VERSIONS, install
 from helpers import ARTIFACTS
-from trex_tui.capture.abilities import NotTrtexecError, Trtexec, read_help
-from trex_tui.capture.flags import flag_table, parse_version
-from trex_tui.capture.locate import TrtexecNotFoundError, ask, candidates, find_trtexec
+from trex_tui.capture.trtexec import (
+    NotTrtexecError,
+    Trtexec,
+    TrtexecNotFoundError,
+    ask,
+    candidates,
+    find_trtexec,
+    flag_table,
+    parse_version,
+    read_help,
+)
 
 HELP = ("8.5.0", "8.6.1", "10.6.0", "10.16.1")
 

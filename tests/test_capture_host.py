@@ -13,8 +13,8 @@ import pytest
 from fake_trtexec.kit import Bench
 from helpers import ARTIFACTS
 from trex_tui.artifacts.metadata import read_metadata
-from trex_tui.capture.host import Host, changes, probe_host
-from trex_tui.capture.metadata import metadata_of_log, write_metadata
+from trex_tui.capture.environment_probe import Host, changes, probe_host
+from trex_tui.capture.manifest import metadata_of_log, write_metadata
 
 SMI = """\
 #!/bin/sh

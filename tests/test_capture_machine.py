@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trex_tui.capture.machine import chosen_gpus, differences, machine_of
+from trex_tui.capture.environment_probe import chosen_gpus, machine_differences, machine_of
 
 UUID = "GPU-3f6f2c0e-1111-2222-3333-444455556666"
 
@@ -45,7 +45,7 @@ def board(mode: str | None = "MAXN", l4t: str = "36.4.3") -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_differences(then: dict[str, Any], now: dict[str, Any], part: str) -> None:
-    found = list(differences(then, now))
+    found = list(machine_differences(then, now))
     assert bool(found) == bool(part)
     assert part in " ".join(found)
 

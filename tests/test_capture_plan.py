@@ -13,10 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_trtexec import VERSIONS
-from trex_tui.capture.flags import parse_version
-from trex_tui.capture.options import CaptureOptions, checked_inputs, checked_name, default_name
+from trex_tui.capture.options import (
+    CaptureOptions,
+    checked_inputs,
+    checked_name,
+    command_line,
+    default_name,
+    quoted,
+)
 from trex_tui.capture.plan import Names, RunPlan, flag_of, plan
-from trex_tui.capture.quoting import command_line, quoted
+from trex_tui.capture.trtexec import parse_version
 from trex_tui.errors import TrexError
 
 NAMES = Names(Path("out"), "m")

@@ -19,19 +19,16 @@ from fake_trtexec import install
 from fake_trtexec.kit import fifo, wait_for, wait_for_end
 from remote_kit import descendants, name_of
 from test_capture_clocks import FREE, LOCK, SMI, told
-from trex_tui.arguments import build_parser
-from trex_tui.capture import scripts
-from trex_tui.capture.machine import chosen_gpus
+from trex_tui.capture import ssh as scripts
+from trex_tui.capture.environment_probe import chosen_gpus
 from trex_tui.capture.options import CaptureOptions, checked_inputs
-from trex_tui.capture.receiving import Sieve, cut_end, unpack
-from trex_tui.capture.remote_doctor import read_around
-from trex_tui.capture.remote_find import Found, read_found
-from trex_tui.capture.remote_host import read_probe
-from trex_tui.capture.sending import external_data, moved
+from trex_tui.capture.remote_probe import RemoteTrtexec, read_around, read_found, read_probe
 from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
+from trex_tui.capture.transfer import Sieve, cut_end, external_data, moved, unpack
 from trex_tui.cli import main
-from trex_tui.commands.capture import _options_of, _request_of
-from trex_tui.commands.capture_hosts import jobs_of
+from trex_tui.cli.capture import _options_of, _request_of
+from trex_tui.cli.capture_hosts import jobs_of
+from trex_tui.cli.parser import build_parser
 from trex_tui.errors import TrexError
 
 SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
@@ -252,7 +249,7 @@ class TestComingBack:
         assert list(tmp_path.iterdir()) == [target]
 
 
-def path_of(found: Found) -> Path | None:
+def path_of(found: RemoteTrtexec) -> Path | None:
     return None if found.trtexec is None else found.trtexec.path
 
 
@@ -330,7 +327,7 @@ class TestScripts:
         (tmp_path / "TensorRT-9/bin/trtexec").symlink_to(first)
         environ = {"PATH": f"{first.parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
 
-        def found(given: str = "") -> Found:
+        def found(given: str = "") -> RemoteTrtexec:
             argv = sh(shell, scripts.FIND, "w", given, "1")
             return read_found(subprocess.check_output(argv, env=environ), "w", given)
 
@@ -409,7 +406,7 @@ class TestScripts:
         )
         smi.chmod(0o755)
         environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "1,GPU-ab"}
-        from trex_tui.capture.host import smi_queries
+        from trex_tui.capture.environment_probe import smi_queries
 
         argv = sh(shell, scripts.PROBE, "w", "1", *smi_queries(with_ids=True))
         facts = read_probe(subprocess.check_output(argv, env=environ), "w", with_ids=True)

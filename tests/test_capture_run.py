@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from fake_trtexec.kit import fifo, is_running, wait_for
-from trex_tui.capture.run import (
+from trex_tui.capture.process import (
     INTERRUPTED,
     TIMED_OUT,
-    Outcome,
+    ProcessOutcome,
     Stop,
     _processes_of_group,
     _Runner,
-    run,
+    run_process,
     stop_on_signals,
 )
 from trex_tui.errors import TrexError
@@ -28,11 +28,11 @@ from trex_tui.errors import TrexError
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 
 
-def start(code: str, log: Path, **more: Any) -> tuple[Outcome, bytes]:
+def start(code: str, log: Path, **more: Any) -> tuple[ProcessOutcome, bytes]:
     """Run Python code; the outcome, and what was fed on the way."""
     pieces: list[bytes] = []
     stop = more.pop("stop", None) or Stop()
-    outcome = run([*PYTHON, code], log, stop, pieces.append, **{"grace_s": 0.2, **more})
+    outcome = run_process([*PYTHON, code], log, stop, pieces.append, **{"grace_s": 0.2, **more})
     return outcome, b"".join(pieces)
 
 
@@ -68,7 +68,7 @@ class TestOutput:
         odd = ["a b;$(touch x)'\".onnx", "new\nline", os.fsdecode(b"\xff\xfe"), ""]
         code = "import sys, os; print(*map(os.fsencode, sys.argv[1:]))"
         stop = Stop()
-        run([*PYTHON, code, *odd], tmp_path / "log", stop, lambda _: None)
+        run_process([*PYTHON, code, *odd], tmp_path / "log", stop, lambda _: None)
         assert (tmp_path / "log").read_text() == " ".join(repr(os.fsencode(one)) for one in odd) + "\n"
         assert list(tmp_path.iterdir()) == [tmp_path / "log"]
 
@@ -86,7 +86,7 @@ class TestEnds:
     def test_no_such_program(self, tmp_path: Path) -> None:
         stop = Stop()
         with pytest.raises(TrexError, match="/absent/trtexec: No such file"):
-            run(["/absent/trtexec"], tmp_path / "log", stop, lambda _: None)
+            run_process(["/absent/trtexec"], tmp_path / "log", stop, lambda _: None)
 
     def test_a_log_that_cannot_be_written(self, tmp_path: Path) -> None:
         with pytest.raises(TrexError, match="log: No such file"):
@@ -126,7 +126,7 @@ IGNORES = "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGINT, signal.SIG
 FORKS = f"{IGNORES}\nif not os.fork():\n    while True: signal.pause()\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)"
 
 
-def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tuple[Outcome, int]:
+def interrupted(tmp_path: Path, before: str, times: int = 1, **more: Any) -> tuple[ProcessOutcome, int]:
     """Run something that waits for ever, and ask for its end when it says that it waits."""
     pipe = fifo(tmp_path / "fifo")
     stop = more.pop("stop", None) or Stop()
@@ -195,7 +195,7 @@ class TestInterrupts:
                 super().__init__(*arguments)
                 stop.request()
 
-        monkeypatch.setattr("trex_tui.capture.run._Runner", AskedMeanwhile)
+        monkeypatch.setattr("trex_tui.capture.process._Runner", AskedMeanwhile)
         code = "import signal\nwhile True: signal.pause()"
         outcome, _ = start(code, tmp_path / "log", stop=stop, grace_s=3600)
         assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)

@@ -12,23 +12,32 @@ from rich.cells import cell_len
 
 from helpers import some
 from trex_tui.analysis.columns import derived
-from trex_tui.analysis.robust import percentile
-from trex_tui.artifacts.jsonfile import gc_paused
-from trex_tui.charts.axes import Scale, log_scale, nice_step
-from trex_tui.charts.bars import column_span, draw_columns, largest_of_columns, lying_bar
-from trex_tui.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.charts.execution import layers_figure
-from trex_tui.charts.figure import NO_PROFILE, Palette, Subject, draw, wrapped
-from trex_tui.charts.grid import Grid, Line, cells_of, shorten
-from trex_tui.charts.histogram import histogram, step_of
-from trex_tui.charts.icicle import Block, block_widths, icicle
-from trex_tui.charts.over_time import column_medians, extremes
-from trex_tui.charts.pareto import pareto
-from trex_tui.charts.points import kind_sign, number_words
-from trex_tui.charts.queries import NO_ROWS, queries_of
-from trex_tui.charts.roof import roof_curve, roofs_of
-from trex_tui.charts.shares import tactic_group
+from trex_tui.analysis.statistics import percentile
+from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine, load_engine
+from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
+from trex_tui.report.charts.cells import (
+    Scale,
+    column_span,
+    draw_columns,
+    largest_of_columns,
+    log_scale,
+    lying_bar,
+    nice_step,
+)
+from trex_tui.report.charts.figure import NO_PROFILE, Palette, Subject, draw, wrapped
+from trex_tui.report.charts.grid import Grid, Line, cells_of, shorten
+from trex_tui.report.charts.icicle import Block, block_widths, icicle
+from trex_tui.report.charts.latency_charts import (
+    NO_ROWS,
+    column_medians,
+    extremes,
+    histogram,
+    queries_of,
+    step_of,
+)
+from trex_tui.report.charts.layer_charts import layers_figure, pareto, tactic_group
+from trex_tui.report.charts.scatter_charts import kind_sign, number_words, roof_curve, roofs_of
 from trex_tui.text import format_ms
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 

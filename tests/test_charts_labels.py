@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from helpers import examples
-from trex_tui.charts.catalogue import CHARTS_BY_ID
-from trex_tui.charts.figure import Palette, Subject, draw
-from trex_tui.charts.grid import Line, shorten
-from trex_tui.charts.naming import apart
-from trex_tui.charts.shares import tactic_group
-from trex_tui.colours import kind_style
 from trex_tui.engine import load_engine
+from trex_tui.report.charts.catalogue import CHARTS_BY_ID
+from trex_tui.report.charts.figure import Palette, Subject, draw
+from trex_tui.report.charts.grid import Line, apart, shorten
+from trex_tui.report.charts.layer_charts import tactic_group
+from trex_tui.report.colours import kind_style
 
 PALETTE = Palette(kind_style, str)
 

@@ -13,8 +13,8 @@ import pytest
 from helpers import chain, real_sets, strict_json, write_graph, write_json, write_sample_set
 from trex_tui import __version__
 from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.analysis.filter import parse
 from trex_tui.cli import main
-from trex_tui.filtering import parse
 
 # As the specification of the schema has them, in its order; then what is ours beside it.
 SUMMARY_KEYS = [

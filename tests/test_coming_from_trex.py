@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
-from trex_tui.arguments import FILTER_EXAMPLES, build_parser
+from trex_tui.analysis.filter.parser import parse
 from trex_tui.cli import _COMMANDS, _with_command, main
-from trex_tui.filtering.parser import parse
-from trex_tui.reports.layers import columns_named
+from trex_tui.cli.parser import FILTER_EXAMPLES, build_parser
+from trex_tui.report.views.layers import columns_named
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs/coming-from-trex.md").read_text(encoding="utf-8")
 SHOWN = sorted(set(re.findall(r"`(trex-tui [^`]+)`", PAGE)))

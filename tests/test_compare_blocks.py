@@ -25,20 +25,12 @@ from compare_cases import (
     write_engine,
 )
 from helpers import REAL_SETS, examples, write_profile
-from trex_tui.analysis.compare import (
-    Align,
-    CautionKind,
-    ChangeKind,
-    Match,
-    Outcome,
-    Pin,
-    compare,
-)
+from trex_tui.analysis.compare import Align, CautionKind, ChangeKind, Match, Outcome, Pin, compare
+from trex_tui.analysis.compare.gates import METRICS, judge
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts import find
 from trex_tui.engine.engine import Engine, load_set
-from trex_tui.reports.comparison import title_words
-from trex_tui.reports.diff.gates import METRICS, judge
+from trex_tui.report.views.compare_story import title_words
 
 BY_NAME = {one.name: one for one in REAL_SETS}
 A100 = ("resnet-A100/fp32/resnet", "resnet-A100/fp16/resnet", "resnet-qat")

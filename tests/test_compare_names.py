@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.analysis.compare.names import CONSTANT, HEAVY, LIGHT, canonical, nodes_in, nodes_of, take_apart
+from trex_tui.analysis.compare.traits import CONSTANT, HEAVY, LIGHT, canonical, nodes_in, nodes_of, take_apart
 
 
 @pytest.mark.parametrize(

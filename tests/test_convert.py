@@ -23,10 +23,10 @@ from helpers import (
     write_profile,
 )
 from trex_tui.artifacts import find
-from trex_tui.artifacts.buildlog import lines
+from trex_tui.buildlog import lines
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_set
-from trex_tui.reports.summary import engine_summary
+from trex_tui.report.views.engine import engine_summary
 
 LOGS = sorted(path.name for path in (ARTIFACTS / "logs").glob("*.log")) if ARTIFACTS.is_dir() else []
 

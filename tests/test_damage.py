@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from helpers import REPOSITORY, write_graph, write_sample_set
 from test_artifacts_properties import GRAPHS, METADATA, PROFILES, TIMINGS
+from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine import load_engine
-from trex_tui.filtering import FilterError, filter_layers
-from trex_tui.lint.options import version_of
+from trex_tui.lint.trtexec_runs import version_of
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 

@@ -18,11 +18,18 @@ from hypothesis import strategies as st
 from helpers import chain, write_graph, write_profile
 from trex_tui import load_engine
 from trex_tui.analysis.compare import compare
+from trex_tui.analysis.compare.gates import METRICS, judge
 from trex_tui.analysis.gates import GateError, parse_gate
 from trex_tui.cli import main
-from trex_tui.reports.diff.choice import Shown, filtered, letter, signed_ms
-from trex_tui.reports.diff.gates import METRICS, judge
-from trex_tui.reports.diff.sections import LEAST_PART, sections, shorten_parts
+from trex_tui.report.views.compare import (
+    LEAST_PART,
+    Shown,
+    filtered,
+    letter,
+    sections,
+    shorten_parts,
+    signed_ms,
+)
 
 HOSTILE = "<script>alert(1)</script> | [x](javascript:x) `a` \x1b]0;t\x07 *b* &amp; \u202e ]]>"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
-from trex_tui.arguments import build_parser
 from trex_tui.cli import _with_command, main
+from trex_tui.cli.parser import build_parser
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 import make_docs

@@ -10,7 +10,7 @@ import pytest
 from helpers import layer, messages, tensor, write_graph, write_profile
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.engine import Engine, load_engine
-from trex_tui.engine.join import join_profile
+from trex_tui.engine.build import join_profile
 from trex_tui.errors import Severity
 
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from helpers import layer, tensor, write_graph
 from trex_tui.engine import Layer, load_engine
 from trex_tui.engine.build import tensor_of
-from trex_tui.engine.dtypes import parse_data_type, parse_format
+from trex_tui.engine.dtypes import allocated_bytes, parse_data_type, parse_format
 from trex_tui.engine.model import Tensor
-from trex_tui.engine.padding import allocated_bytes
 
 KIB = 1024
 

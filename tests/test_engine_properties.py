@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import examples, layer, tensor
-from trex_tui.analysis.totals import total_by, total_by_kind, total_by_precision
+from trex_tui.analysis.structure import total_by, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
 from trex_tui.engine import COLUMNS, Engine
-from trex_tui.engine.join import join_profile
+from trex_tui.engine.build import join_profile
 from trex_tui.engine.links import follow_tensors
-from trex_tui.reports.layers import columns_named, sorted_layers
+from trex_tui.report.views.layers import columns_named, sorted_layers
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TIMES = st.one_of(st.none(), st.just(0.0), st.floats(1e-6, 1e6))

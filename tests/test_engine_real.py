@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from helpers import REAL_SETS, RealSet, real_sets
-from trex_tui.analysis.latency import summarize, without_warmup
-from trex_tui.analysis.totals import total_by_kind, total_by_precision
+from trex_tui.analysis.structure import total_by_kind, total_by_precision
+from trex_tui.analysis.timing import summarize, without_warmup
 from trex_tui.artifacts import find
 from trex_tui.engine import Engine, LayerKind, load_engine
 from trex_tui.engine.engine import load_set

@@ -14,13 +14,12 @@ import pytest
 
 from graph_cases import reusing_engine
 from helpers import REPOSITORY, chain, write_graph
-from trex_tui.cli import main
-from trex_tui.commands import export_arguments
-from trex_tui.commands.export import format_of
+from trex_tui.cli import export_arguments, main
+from trex_tui.cli.export import format_of
 from trex_tui.engine import load_engine
-from trex_tui.graphs.build import GraphOptions, build_graph
-from trex_tui.graphs.svg import write_svg
-from trex_tui.svg.png import zoom_of
+from trex_tui.report.charts.png import zoom_of
+from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
+from trex_tui.report.graph.graph_svg import write_svg
 
 
 @pytest.fixture
@@ -197,7 +196,7 @@ def test_a_slow_graphviz_is_not_waited_for(
     loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_dot(tmp_path / "bin", monkeypatch, "exec /bin/sleep 30")
-    monkeypatch.setattr("trex_tui.commands.export.DOT_TIMEOUT_S", 0)
+    monkeypatch.setattr("trex_tui.cli.export.DOT_TIMEOUT_S", 0)
     code, _, err = run(capsys, loop, "-o", tmp_path / "g.svg")
     assert code == 0
     assert err.startswith("trex-tui: warning: dot took longer than 0 s; drawn by the builtin layout\n")

@@ -12,13 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from trex_tui import faults
-from trex_tui.arguments import build_parser
+from trex_tui import crash_log as faults
 from trex_tui.cli import main
-from trex_tui.driver import LastingOutput
+from trex_tui.cli.parser import build_parser
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.screens.capture import CaptureScreen
-from trex_tui.screens.capture_run import capture_and_load
+from trex_tui.screens.capture import CaptureScreen, capture_and_load
+from trex_tui.screens.driver import LastingOutput
 
 PACKAGE = Path(faults.__file__).parent
 THEIRS = b"TRT engine\x00" * 20
@@ -37,7 +36,7 @@ def broken(*_: object, **__: object) -> None:
 
 @pytest.fixture
 def keys_break(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trex_tui.reports.keys.keys_text", broken)
+    monkeypatch.setattr("trex_tui.cli.keys.keys_text", broken)
 
 
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -77,7 +76,7 @@ def test_the_log_tells_the_rest(tmp_path, monkeypatch, capsys, how):
     assert "name of a layer" not in told, "no local variables"
     assert "\x1b" not in told
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
-    monkeypatch.setattr("trex_tui.reports.keys.keys_text", lambda: 1 // 0)
+    monkeypatch.setattr("trex_tui.cli.keys.keys_text", lambda: 1 // 0)
     assert main(arguments) == 70
     both = log.read_text(encoding="utf-8")
     assert both.startswith(told)
@@ -119,7 +118,7 @@ def test_no_file_but_ours_is_written_to(tmp_path, monkeypatch, capsys, what):
     assert one_line(capsys).startswith(f"trex-tui: error: --log-file: {log}: ")
     # The variable is no reason to refuse a command; what it names is left alone all the same.
     monkeypatch.setenv(faults.LOG_VARIABLE, str(log))
-    monkeypatch.setattr("trex_tui.reports.keys.keys_text", broken)
+    monkeypatch.setattr("trex_tui.cli.keys.keys_text", broken)
     assert main(["keys"]) == 70
     assert f"the log {log} cannot be written: " in one_line(capsys)
     assert (log.read_bytes() if log.is_file() else None) == before
@@ -186,7 +185,7 @@ def test_windows_of_a_capture_are_told_of_faults(monkeypatch):
     posted: list[SimpleNamespace] = []
     window = SimpleNamespace(again=SimpleNamespace(options=None), post_message=posted.append)
     CaptureScreen._locate(window)  # type: ignore[arg-type]
-    monkeypatch.setattr("trex_tui.screens.capture_run.capture", broken)
+    monkeypatch.setattr("trex_tui.screens.capture.capture", broken)
     chosen = SimpleNamespace(request=None, trtexec=None)
     capture_and_load(chosen, None, None, SimpleNamespace(post=posted.append))  # type: ignore[arg-type]
     assert len(posted) == 2

@@ -10,11 +10,10 @@ import pytest
 from helpers import layer, tensor, write_graph, write_json
 from trex_tui import load_engine
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.filter import filter_layers, unparse
+from trex_tui.analysis.filter.completion import EXAMPLES
+from trex_tui.analysis.filter.parser import ALIASES, LISTS, find_column, parse
 from trex_tui.engine.engine import Engine
-from trex_tui.filtering import filter_layers, unparse
-from trex_tui.filtering.columns import ALIASES, LISTS, find_column
-from trex_tui.filtering.examples import EXAMPLES
-from trex_tui.filtering.parser import parse
 
 HMMA = "sm80_xmma_fprop_implicit_gemm_f16f16_f16f16_f16_nhwckrsc_nhwc_tilesize128x64x32_stage5_tensor16x8x16"
 SIMT = "ampere_sgemm_128x64_tn"

@@ -7,9 +7,9 @@ import pytest
 from helpers import write_sample_set
 from trex_tui import load_engine
 from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.analysis.filter import complete
+from trex_tui.analysis.filter.parser import ALIASES
 from trex_tui.engine.engine import Engine
-from trex_tui.filtering import complete
-from trex_tui.filtering.columns import ALIASES
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.errors import ExitCode
-from trex_tui.filtering import filter_layers
-from trex_tui.filtering.columns import ALIASES
-from trex_tui.filtering.compile import _fits_glob
-from trex_tui.filtering.grammar import (
+from trex_tui.analysis.filter import filter_layers
+from trex_tui.analysis.filter.parser import (
+    ALIASES,
+    DEEPEST,
+    MOST_CHARACTERS,
     And,
+    BadRegexError,
     Comparison,
     Expression,
     FilterError,
@@ -22,14 +23,16 @@ from trex_tui.filtering.grammar import (
     Operator,
     Pattern,
     Word,
+    compile_regex,
     conjunction,
     disjunction,
     negation,
+    parse,
     unparse,
 )
-from trex_tui.filtering.parser import DEEPEST, MOST_CHARACTERS, parse
-from trex_tui.filtering.regex import MOST_CHARACTERS as LONGEST_REGEX
-from trex_tui.filtering.regex import BadRegexError, compile_regex
+from trex_tui.analysis.filter.parser import MOST_PATTERN_CHARACTERS as LONGEST_REGEX
+from trex_tui.analysis.filter.select import _fits_glob
+from trex_tui.errors import ExitCode
 
 # The caret stands where the error is.
 ERRORS = [
@@ -260,7 +263,7 @@ def test_a_search_that_takes_too_long_ends(monkeypatch: pytest.MonkeyPatch, tmp_
     from trex_tui import load_engine
 
     engine = load_engine(write_graph(tmp_path / "a.graph.json", chain("one", "two", "three", "four")))
-    monkeypatch.setattr("trex_tui.filtering.compile.perf_counter", _Clock())
+    monkeypatch.setattr("trex_tui.analysis.filter.select.perf_counter", _Clock())
     with pytest.raises(FilterError, match="takes too long") as caught:
         filter_layers(engine, "o name~e$")
     assert caught.value.position == 7

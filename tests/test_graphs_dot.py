@@ -19,10 +19,9 @@ from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import ARTIFACTS
 from trex_tui.engine import Engine, load_engine
 from trex_tui.errors import TrexError
-from trex_tui.graphs.build import GraphOptions, build_graph
-from trex_tui.graphs.dot import MOST_BYTES, escaped, write_dot
-from trex_tui.graphs.graphviz import DotTimeoutError, drawn_by_dot
-from trex_tui.graphs.model import EngineGraph
+from trex_tui.report.graph.dot import MOST_BYTES, DotTimeoutError, drawn_by_dot, escaped, write_dot
+from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
+from trex_tui.report.graph.model import EngineGraph
 
 GOLDEN = Path(__file__).parent / "golden"
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

@@ -22,12 +22,12 @@ from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.columns import COLUMNS
 from trex_tui.errors import TrexError
-from trex_tui.graphs import networks
-from trex_tui.graphs.build import GraphOptions, build_graph
-from trex_tui.graphs.model import EngineGraph
-from trex_tui.graphs.onnx_file import write_onnx
-from trex_tui.graphs.tables import write_parquet, write_xlsx
-from trex_tui.graphs.trace import LAYERS, QUERIES, trace_document
+from trex_tui.report.graph import networks
+from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
+from trex_tui.report.graph.model import EngineGraph
+from trex_tui.report.graph.onnx_file import write_onnx
+from trex_tui.report.graph.trace import LAYERS, QUERIES, trace_document
+from trex_tui.report.table_files import write_parquet, write_xlsx
 from trex_tui.text import printable
 
 FEW = [ALL_COLUMNS_BY_NAME[name] for name in ("index", "name", "kind", "latency_ms", "tactic", "onnx_nodes")]

@@ -13,11 +13,14 @@ from helpers import ARTIFACTS, RealSet, real_sets
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
-from trex_tui.graphs.build import GraphOptions, build_graph
-from trex_tui.graphs.labels import label_parts
-from trex_tui.graphs.model import EdgeRole, EngineGraph, NodeRole
-from trex_tui.graphs.paint import HIGHLIGHT, UNKNOWN, ColorBy
-from trex_tui.graphs.regions import close_loops, follow_regions
+from trex_tui.report.graph.engine_graph import (
+    GraphOptions,
+    build_graph,
+    close_loops,
+    follow_regions,
+    label_parts,
+)
+from trex_tui.report.graph.model import HIGHLIGHT, UNKNOWN, ColorBy, EdgeRole, EngineGraph, NodeRole
 
 
 @pytest.fixture

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from graph_cases import HOSTILE, chain_of, names_only_engine, reusing_engine
 from helpers import RealSet, examples, real_sets
 from trex_tui.engine import Engine, load_engine
-from trex_tui.graphs.build import GraphOptions, build_graph
-from trex_tui.graphs.layering import layered
-from trex_tui.graphs.model import EngineGraph
-from trex_tui.graphs.placing import GAP, middles, spread
-from trex_tui.graphs.svg import write_svg
+from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
+from trex_tui.report.graph.graph_svg import write_svg
+from trex_tui.report.graph.layout import GAP, layered, middles, spread
+from trex_tui.report.graph.model import EngineGraph
 from trex_tui.text import printable
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,9 +9,9 @@ import re
 import pytest
 
 from helpers import REPOSITORY
-from trex_tui.actions import ACTIONS, key_label
 from trex_tui.cli import main
-from trex_tui.reports.keys import SCHEMA, keys_document, keys_markdown, keys_text
+from trex_tui.cli.keys import KEYS_SCHEMA, keys_document, keys_markdown, keys_text
+from trex_tui.widgets.actions import ACTIONS, key_label
 
 README = REPOSITORY / "README.md"
 MARKED = re.compile(r"(<!-- keys: [^>]*-->\n)(.*?)(<!-- /keys -->)", re.DOTALL)
@@ -32,7 +32,7 @@ def test_json_has_every_action_with_its_stable_name(capsys):
     assert main(["keys", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == keys_document()
-    assert document["schema"] == SCHEMA
+    assert document["schema"] == KEYS_SCHEMA
     found = {one["id"]: one for one in document["keys"]}
     assert set(found) == {action.id for action in ACTIONS}
     for action in ACTIONS:

@@ -15,11 +15,11 @@ import pytest
 
 from helpers import strict_json
 from linting import HOSTILE, engine_of, rule, use_rules
-from trex_tui import faults
+from trex_tui import crash_log as faults
 from trex_tui.cli import main
-from trex_tui.configuration import CONFIG_NAME
+from trex_tui.config import CONFIG_NAME
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.reports.lint.markdown import MOST_FINDINGS
+from trex_tui.report.render_lint import MOST_FINDINGS
 
 __all__ = ["use_rules"]
 

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from helpers import chain, write_graph
 from linting import HOSTILE, rule
-from trex_tui.configuration import CONFIG_NAME, PROJECT_NAME, parse_toml
+from trex_tui.analysis.filter import filter_layers
+from trex_tui.config import CONFIG_NAME, PROJECT_NAME, parse_toml
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
-from trex_tui.filtering import filter_layers
-from trex_tui.lint.config import LintConfig, Suppression
+from trex_tui.lint.config import LintConfig, Suppression, find_config
 from trex_tui.lint.model import Severity
-from trex_tui.lint.reading import find_config
 from trex_tui.lint.registry import Registry
-from trex_tui.lint.suppressing import append_suppression, filter_of, suppression_table
+from trex_tui.lint.suppression import append_suppression, filter_of, suppression_table
 
 
 def _check(context):

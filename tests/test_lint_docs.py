@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
-from trex_tui.lint.reading import find_config
+from trex_tui.lint.config import find_config
 from trex_tui.lint.registry import Registry, collect, house_modules
-from trex_tui.reports.lint.rules import rules_markdown
+from trex_tui.report.views.lint_rules import rules_markdown
 
 DOCUMENT = REPOSITORY / "docs" / "lint-rules.md"
 MARKED = re.compile(r"(<!-- rules: [^>]*-->\n)(.*?)(<!-- /rules -->)", re.DOTALL)

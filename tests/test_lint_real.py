@@ -18,10 +18,10 @@ import pytest
 from helpers import RealSet, real_sets
 from trex_tui.analysis.timing import timing_statistics
 from trex_tui.engine import Engine, load_engine
+from trex_tui.lint.model import Judged, LintResult
 from trex_tui.lint.registry import collect, house_modules
-from trex_tui.lint.result import Judged, LintResult
 from trex_tui.lint.run import run
-from trex_tui.lint.stakes import union_of_stakes
+from trex_tui.lint.savings import union_of_stakes
 
 GOLDEN = Path(__file__).parent / "golden" / "lint"
 RULES = collect(house_modules()).rules

@@ -15,8 +15,7 @@ from linting import rule
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.errors import Severity, TrexError
 from trex_tui.lint.model import Rule
-from trex_tui.lint.registry import GROUP, ID, collect, house_modules, registry
-from trex_tui.lint.thresholds import thresholds
+from trex_tui.lint.registry import GROUP, ID, collect, house_modules, registry, thresholds
 
 PLUGIN = """
 from trex_tui.lint.model import Finding, Rule, Severity

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lint_engines_b import TENSOR_CORES, check, convolution, engine_of, image, only, silent, unchecked
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.engine import load_engine
 from trex_tui.lint.model import Severity
 

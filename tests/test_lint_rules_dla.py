@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 
 BANNER = "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec --onnx=net.onnx --useDLACore=0 --allowGPUFallback\n"
 

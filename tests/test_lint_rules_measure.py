@@ -11,7 +11,7 @@ import pytest
 
 from helpers import chain, write_graph
 from lint_engines_b import check, engine_of, only, queries, silent, unchecked
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.engine import load_engine
 from trex_tui.lint.model import Severity
 

@@ -16,7 +16,7 @@ from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Severity
 from trex_tui.lint.run import NO_LAYERS, run
-from trex_tui.lint.stakes import union_of_stakes, within_layers
+from trex_tui.lint.savings import union_of_stakes, within_layers
 
 WARNING, INFO, ERROR, GOOD = Severity.WARNING, Severity.INFO, Severity.ERROR, Severity.GOOD
 

@@ -17,11 +17,11 @@ import pytest
 from helpers import strict_json
 from linting import HOSTILE, engine_of, rule, use_rules
 from trex_tui.cli import main
-from trex_tui.configuration import CONFIG_NAME
+from trex_tui.config import CONFIG_NAME
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Finding, NotChecked, Severity
-from trex_tui.reports.lint.report import LintReport
-from trex_tui.reports.lint.sarif import lint_sarif, relative
+from trex_tui.report.render_sarif import lint_sarif, relative
+from trex_tui.report.views.lint import LintReport
 
 __all__ = ["use_rules"]
 

@@ -9,12 +9,12 @@ import pytest
 from helpers import strict_json, write_json, write_sample_set
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.device import DeviceModel
+from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts import scan
 from trex_tui.cli import main
-from trex_tui.configuration import CONFIG_NAME, PROJECT_NAME, config_files
+from trex_tui.config import CONFIG_NAME, PROJECT_NAME, config_files
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
-from trex_tui.loading import LoadOptions, load
 
 CONFIG = """
 [device."NVIDIA Test GPU"]

@@ -27,15 +27,16 @@ from helpers import (
     write_graph,
     write_sample_set,
 )
-from trex_tui.artifacts import ArtifactKind, find, opening, scan
-from trex_tui.artifacts.buildlog import lines, read_build_log
+from trex_tui.artifacts import ArtifactKind, find, scan
+from trex_tui.artifacts import input_files as opening
 from trex_tui.artifacts.output_files import write_output
 from trex_tui.artifacts.sniff import sniff
+from trex_tui.buildlog import lines, read_build_log
 from trex_tui.cli import main
 from trex_tui.engine import load_engine
 from trex_tui.engine.engine import load_set
 from trex_tui.errors import ArtifactError
-from trex_tui.settings import SettingsStore
+from trex_tui.screens.settings import SettingsStore
 
 NOBODY = 65534
 LOG = f"&&&& RUNNING TensorRT.trtexec [TensorRT v100400] # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"

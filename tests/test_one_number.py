@@ -18,12 +18,12 @@ import pytest
 
 from helpers import ARTIFACTS, REPOSITORY
 from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.analysis.grouping import Group
+from trex_tui.analysis.modules import Group
 from trex_tui.cli import main
 from trex_tui.engine import Engine, Layer, load_engine
-from trex_tui.reports.layers import cell_text
+from trex_tui.report.views.layers import cell_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct
-from trex_tui.widgets.columns import chosen_columns
+from trex_tui.widgets.layer_columns import chosen_columns
 from trex_tui.widgets.table_model import Column as TableColumn
 from tui import running
 

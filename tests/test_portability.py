@@ -12,8 +12,8 @@ import pytest
 from helpers import GRAPH, PROFILE, write_files
 from trex_tui.artifacts import archive, find
 from trex_tui.cli import main
-from trex_tui.configuration import config_files
-from trex_tui.convert import work as convert_work
+from trex_tui.config import config_files
+from trex_tui.report import trex_files as convert_work
 
 ELSEWHERE = Path(__file__).with_name("elsewhere.py")
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "trex_tui"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from trex_tui.cli import main
-from trex_tui.lint.reading import find_config
+from trex_tui.lint.config import find_config
 from trex_tui.lint.registry import registry
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import chain
 from trex_tui import load_engine
-from trex_tui.recorder import Recorder, RecorderError
+from trex_tui.capture.recorder import Recorder, RecorderError
 
 
 class IProfiler:
@@ -158,7 +158,7 @@ def test_a_directory_that_cannot_be_is_told_in_one_line(tmp_path):
 
 @given(names=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=5))
 def test_any_name_survives(names):
-    from trex_tui.recorder import _lines
+    from trex_tui.capture.recorder import _lines
 
     rows = [{"count": 1}, *({"name": name, "timeMs": 1.5} for name in names)]
     assert json.loads(_lines(rows)) == rows

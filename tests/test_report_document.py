@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from trex_tui.engine.dtypes import DataType
-from trex_tui.reports.document import Cell, Column, Table, make_table, number, unit_of
+from trex_tui.report.document import Cell, Column, Table, make_table, number, unit_of
 from trex_tui.text import MISSING, format_ms
 
 

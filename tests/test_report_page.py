@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from browser import Page, browsing, find_chromium
 from helpers import chain, examples, layer, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui.cli import main
-from trex_tui.reports.document import Document, Part, Section
-from trex_tui.reports.report.markdown import report_markdown
-from trex_tui.reports.report.page import report_page
-from trex_tui.reports.report.tables import number_column, table, word_column
+from trex_tui.report.document import Document, Part, Section
+from trex_tui.report.render_html import report_page
+from trex_tui.report.render_markdown import report_markdown
+from trex_tui.report.views.layers import number_column, table, word_column
 from trex_tui.text import printable
 
 RUNS = "window.hacked=1"

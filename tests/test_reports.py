@@ -18,8 +18,9 @@ from rich.text import Text
 from helpers import chain, write_graph, write_json, write_profile, write_sample_set
 from trex_tui.engine import COLUMNS, Engine, load_engine
 from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.reports.grid import Grid, grid_lines, print_grid
-from trex_tui.reports.layers import (
+from trex_tui.report.render_text import Grid, grid_lines, print_grid
+from trex_tui.report.views.engine import engine_summary, numbers, print_summary, summary_document
+from trex_tui.report.views.layers import (
     BRIEF_COLUMNS,
     columns_named,
     layers_csv,
@@ -28,8 +29,6 @@ from trex_tui.reports.layers import (
     print_layers,
     sorted_layers,
 )
-from trex_tui.reports.numbers import numbers
-from trex_tui.reports.summary import engine_summary, print_summary, summary_document
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -17,7 +17,8 @@ from trex_tui.analysis.compare import Pin, compare
 from trex_tui.analysis.compare.model import Change, ChangeKind
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import TrexError
-from trex_tui.reports.comparison import (
+from trex_tui.report.views.compare import change_words
+from trex_tui.report.views.compare_story import (
     Goal,
     Matrix,
     block_story,
@@ -31,11 +32,10 @@ from trex_tui.reports.comparison import (
     sum_words,
     title_words,
 )
-from trex_tui.reports.diff.choice import change_words
-from trex_tui.services.compared import Choice, Tie, is_same_set, leads_to, pins_of, place_of
-from trex_tui.services.reload import places_of
+from trex_tui.screens.comparison_choice import Choice, Tie, is_same_set, leads_to, pins_of, place_of
+from trex_tui.screens.reload import places_of
 from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
-from trex_tui.widgets.tab_bar import TabBar
+from trex_tui.widgets.chrome import TabBar
 
 
 @pytest.fixture

@@ -14,14 +14,19 @@ from helpers import REPOSITORY, chain, real_sets, write_graph, write_profile, wr
 from trex_tui.analysis.columns import derived
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, traffic_bytes
-from trex_tui.analysis.rollup import by_module
-from trex_tui.analysis.structure import critical_path, device_transitions, reformats, stream_words
+from trex_tui.analysis.modules import by_module
+from trex_tui.analysis.structure import (
+    critical_path,
+    device_transitions,
+    reformats,
+    stream_words,
+    sum_latency_ms,
+)
 from trex_tui.analysis.timing import timing_statistics
-from trex_tui.analysis.totals import sum_latency_ms
 from trex_tui.engine import Engine, LayerKind, load_engine, load_engines
 from trex_tui.engine.model import Device
-from trex_tui.reports.numbers import MOST_REFORMATS, MOST_TENSORS, by_tensor_cores, number_facts, numbers
-from trex_tui.reports.plain import plain
+from trex_tui.report.render_json import plain
+from trex_tui.report.views.engine import MOST_REFORMATS, MOST_TENSORS, by_tensor_cores, number_facts, numbers
 
 KEYS = {
     "memory": {

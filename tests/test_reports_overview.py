@@ -8,23 +8,14 @@ import pytest
 
 from helpers import layer, tensor, write_graph, write_json, write_sample_set
 from trex_tui.analysis.memory import live_at, live_tensors, memory_by_kind, tensor_of
-from trex_tui.analysis.totals import hottest, total_by_kind, total_by_precision
+from trex_tui.analysis.structure import hottest, total_by_kind, total_by_precision
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.reports.memory import (
-    NAMES_ONLY,
-    NO_LAYER_INFO,
-    here_words,
-    live_words,
-    memory_figures,
-    peak_words,
-    unknown_sentences,
-    weights_sentence,
-)
-from trex_tui.reports.numbers import by_bound, by_tensor_cores
-from trex_tui.reports.overview import (
+from trex_tui.report.views.engine import (
     analyse,
     bound_sentences,
+    by_bound,
+    by_tensor_cores,
     engine_facts,
     gap_sentences,
     memory_facts,
@@ -33,6 +24,16 @@ from trex_tui.reports.overview import (
     run_facts,
     throughput_facts,
     work_facts,
+)
+from trex_tui.report.views.memory import (
+    NAMES_ONLY,
+    NO_LAYER_INFO,
+    here_words,
+    live_words,
+    memory_figures,
+    peak_words,
+    unknown_sentences,
+    weights_sentence,
 )
 
 

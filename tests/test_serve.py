@@ -17,8 +17,8 @@ import urllib.request
 import pytest
 
 from trex_tui.cli import main
-from trex_tui.serving import Options, command_of, quoted
-from trex_tui.terminal import can_draw
+from trex_tui.cli.serve import Options, command_of, quoted
+from trex_tui.widgets.terminal import can_draw
 from tui import small_engine
 
 HOSTILE = ["$(touch owned)", "a b", "`touch owned`", "-rf", "';touch owned;'", "x\ny", '"', "*", "\\"]

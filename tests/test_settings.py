@@ -11,14 +11,21 @@ import pytest
 from rich.cells import cell_len
 from textual.color import Color
 
-from trex_tui.actions import TABS
 from trex_tui.artifacts.output_files import write_atomically
-from trex_tui.glyphs import to_ascii, wants_ascii
-from trex_tui.services.places import recent_file, settings_file
-from trex_tui.services.recent import MOST, read_recent, remember_opened, with_opened
-from trex_tui.settings import Settings, SettingsStore, settings_from
-from trex_tui.terminal import PLAIN_THEME, prepare_environment
-from trex_tui.theme import CONTRAST_DARK, CONTRAST_LIGHT, DEFAULT_THEME, first_theme, theme_setting
+from trex_tui.config import recent_file, settings_file
+from trex_tui.screens.settings import (
+    MOST,
+    Settings,
+    SettingsStore,
+    read_recent,
+    remember_opened,
+    settings_from,
+    with_opened,
+)
+from trex_tui.widgets.actions import TABS
+from trex_tui.widgets.glyphs import to_ascii, wants_ascii
+from trex_tui.widgets.terminal import PLAIN_THEME, prepare_environment
+from trex_tui.widgets.theme import CONTRAST_DARK, CONTRAST_LIGHT, DEFAULT_THEME, first_theme, theme_setting
 from tui import running, small_engine
 
 DIGITS = [str(number) for number in range(1, len(TABS) + 1)]

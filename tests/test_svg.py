@@ -15,16 +15,25 @@ import pytest
 
 from helpers import ARTIFACTS, REPOSITORY
 from test_charts import HOSTILE, with_queries
-from trex_tui.charts.axes import log_scale
-from trex_tui.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.charts.figure import Subject
-from trex_tui.charts.histogram import histogram_of
-from trex_tui.colours import DARK, LIGHT, kind_style, precision_style
 from trex_tui.engine import load_engine
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.svg.catalogue import IDS, draw, picture
-from trex_tui.svg.marks import SIGNS, cut, sign, width_of
-from trex_tui.svg.plot import (
+from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
+from trex_tui.report.charts.cells import log_scale
+from trex_tui.report.charts.figure import Subject
+from trex_tui.report.charts.latency_charts import histogram_of
+from trex_tui.report.charts.svg_charts import IDS, draw, picture
+from trex_tui.report.charts.svg_elements import (
+    PALETTE,
+    SIGNS,
+    classes_and_colour,
+    cut,
+    kind_class,
+    precision_class,
+    sign,
+    stylesheet,
+    width_of,
+)
+from trex_tui.report.charts.svg_plot import (
     Bar,
     Caption,
     Dot,
@@ -40,7 +49,7 @@ from trex_tui.svg.plot import (
     spread,
     stacked,
 )
-from trex_tui.svg.style import PALETTE, classes_and_colour, kind_class, precision_class, stylesheet
+from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
 from tui import named_engine, small_engine
 
 GOLDEN = Path(__file__).parent / "golden" / "svg"
@@ -258,7 +267,7 @@ def test_without_times_bars_are_layers(tmp_path):
 
 def test_nothing_heavy_is_loaded():
     code = (
-        "import sys; from trex_tui.engine import load_engine; from trex_tui.svg.catalogue import IDS, draw\n"
+        "import sys; from trex_tui.engine import load_engine; from trex_tui.report.charts.svg_charts import IDS, draw\n"
         "engine = load_engine(sys.argv[1]); assert all(draw(one, engine) for one in ('kind', 'layers', 'histogram'))\n"
         "print(*sorted({'textual', 'rich', 'numpy', 'pandas', 'plotext'} & set(sys.modules)))"
     )

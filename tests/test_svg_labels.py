@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import ARTIFACTS, REPOSITORY, examples
-from trex_tui.charts.axes import Scale
 from trex_tui.engine import load_engine
-from trex_tui.reports.report.page import _STYLE
-from trex_tui.svg.blocks import _name as module_name
-from trex_tui.svg.catalogue import IDS, draw
-from trex_tui.svg.marks import CHAR, columns_of
-from trex_tui.svg.plot import Caption, Dot, Mark, Roofline, Series, histogram, lines, scatter
+from trex_tui.report.charts.cells import Scale
+from trex_tui.report.charts.svg_charts import IDS, draw
+from trex_tui.report.charts.svg_elements import CHAR, columns_of
+from trex_tui.report.charts.svg_plot import Caption, Dot, Mark, Roofline, Series, histogram, lines, scatter
+from trex_tui.report.charts.svg_plot import _name as module_name
+from trex_tui.report.render_html import _STYLE_PAGE
 
 XMLNS = "{http://www.w3.org/2000/svg}"
 ASCENT, DESCENT = 9.0, 2.0
@@ -202,7 +202,7 @@ def test_printed_charts_are_as_large_as_the_text_around() -> None:
     folder = ARTIFACTS / "bev-multitask-blackwell"
     if not folder.is_dir():
         pytest.skip(f"no artifacts at {folder}")
-    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _STYLE, re.DOTALL)
+    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _STYLE_PAGE, re.DOTALL)
     assert rule is not None
     engine = load_engine(folder)
     for chart in IDS:

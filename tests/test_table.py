@@ -13,10 +13,16 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.message import Message
 
-from trex_tui.widgets.table import Column, RowHighlighted, RowSelected, SortChanged, SortKey, VirtualTable
-from trex_tui.widgets.table_layout import bar, fit, place_columns
-from trex_tui.widgets.table_model import TableModel, is_missing
-from trex_tui.widgets.table_paint import sort_arrow
+from trex_tui.widgets.table import (
+    Column,
+    RowHighlighted,
+    RowSelected,
+    SortChanged,
+    SortKey,
+    VirtualTable,
+    sort_arrow,
+)
+from trex_tui.widgets.table_model import TableModel, bar, fit, is_missing, place_columns
 
 
 @dataclass(frozen=True)

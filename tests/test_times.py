@@ -17,15 +17,15 @@ from helpers import ARTIFACTS, REPOSITORY, timing_row, write_json, write_sample_
 from test_reports import golden
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.analysis.timing import timing_statistics
-from trex_tui.arguments import CHART_IDS
 from trex_tui.cli import main
+from trex_tui.cli.parser import CHART_IDS
 from trex_tui.engine import load_engine
-from trex_tui.reports.csv_text import csv_text
-from trex_tui.reports.layers import layers_csv
-from trex_tui.reports.numbers import numbers
-from trex_tui.reports.plain import plain
-from trex_tui.reports.times import series_csv, summary_csv, times_of
-from trex_tui.svg.catalogue import IDS
+from trex_tui.report.charts.svg_charts import IDS
+from trex_tui.report.render_csv import csv_text
+from trex_tui.report.render_json import plain
+from trex_tui.report.views.engine import numbers
+from trex_tui.report.views.layers import layers_csv
+from trex_tui.report.views.timing import series_csv, summary_csv, times_of
 from tui import named_engine
 
 SVGS = ["latency_histogram.svg", "latency_percentiles.svg", "latency_over_time.svg", "enqueue_compute.svg"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from helpers import examples, messages, timing_row, write_json
 from trex_tui.analysis.timing import timing_statistics
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.artifacts.timing import read_timing
 from trex_tui.artifacts.timing_variants import ENQUEUE, UnknownUnitError, read_variant, timing_column

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from trex_tui.analysis.grouping import Grouping
-from trex_tui.charts.catalogue import CHARTS
+from trex_tui.analysis.modules import Grouping
+from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens.charts import ChartsPane
 from tui import DIGITS, TO_LATENCY, TO_LAYERS, TO_MEMORY, TO_OVERVIEW, Session, running
 

@@ -14,7 +14,6 @@ from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
-from trex_tui.actions import TABS
 from trex_tui.app import TrexApp
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -22,8 +21,9 @@ from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
-from trex_tui.widgets.columns import MARK_COLUMN
+from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.filter_bar import FilterBar
+from trex_tui.widgets.layer_columns import MARK_COLUMN
 
 GOLDENS = Path(__file__).parent / "golden_screens"
 SMALL, LARGE = (80, 24), (160, 45)

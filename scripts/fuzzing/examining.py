@@ -15,39 +15,34 @@ from typing import Any
 from rich.console import Console
 
 from trex_tui import cli
-from trex_tui.analysis.build_layers import build_facts, tactic_rows
-from trex_tui.analysis.build_trace import layer_choices
+from trex_tui.analysis.build import build_facts, layer_choices, tactic_rows
 from trex_tui.analysis.columns import ALL_COLUMNS, derived
 from trex_tui.analysis.compare import compare
-from trex_tui.analysis.grouping import Group, Grouping, arrange, layer_label, ordered_entries
-from trex_tui.analysis.lanes import whole_lanes
-from trex_tui.analysis.neighbourhood import fitted, neighbourhood
+from trex_tui.analysis.dataflow import fitted, neighbourhood, whole_lanes
+from trex_tui.analysis.filter import FilterError, filter_layers
+from trex_tui.analysis.modules import Group, Grouping, arrange, layer_label, ordered_entries
 from trex_tui.artifacts import scan
-from trex_tui.artifacts.buildlog import read_build_log
-from trex_tui.artifacts.buildlog.as_records import metadata_document
-from trex_tui.charts.catalogue import CHARTS
-from trex_tui.charts.figure import Palette, Subject, draw
+from trex_tui.buildlog import read_build_log
+from trex_tui.buildlog.log_records import metadata_document
 from trex_tui.engine.engine import Engine, load_set
 from trex_tui.errors import TrexError
-from trex_tui.filtering import FilterError, filter_layers
 from trex_tui.lint.config import LintConfig
+from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
-from trex_tui.lint.result import LintResult
 from trex_tui.lint.run import run as run_lint
-from trex_tui.reports import (
-    build_document,
-    build_log,
-    build_nodes,
-    build_screen,
-    findings,
-    layer_text,
-    layers,
-    memory,
-    overview,
-)
-from trex_tui.reports.lint.report import EngineReport, LintReport
-from trex_tui.reports.summary import print_summary, summary_document
-from trex_tui.services.export import ExportFormat, comparison_as, file_stem, layers_as
+from trex_tui.report.charts.catalogue import CHARTS
+from trex_tui.report.charts.figure import Palette, Subject, draw
+from trex_tui.report.export_formats import ExportFormat, comparison_as, file_stem, layers_as
+from trex_tui.report.views import build_details as build_nodes
+from trex_tui.report.views import build_details as build_screen
+from trex_tui.report.views import build_summary as build_document
+from trex_tui.report.views import build_summary as build_log
+from trex_tui.report.views import engine as overview
+from trex_tui.report.views import layer_details as layer_text
+from trex_tui.report.views import layers, memory
+from trex_tui.report.views import lint as findings
+from trex_tui.report.views.engine import print_summary, summary_document
+from trex_tui.report.views.lint import EngineReport, LintReport
 
 MOST_LOOKED_AT = 12
 """Layers whose details and neighbours are drawn."""
@@ -208,11 +203,8 @@ def _lint(engine: Engine) -> None:
         list(findings.finding_lines(engine, entry, rules))
     findings.summary_words(result, engine)
     report = LintReport((EngineReport(engine, result),), config, ())
-    from trex_tui.reports.lint.document import lint_document
-    from trex_tui.reports.lint.github import lint_github
-    from trex_tui.reports.lint.markdown import lint_markdown
-    from trex_tui.reports.lint.sarif import lint_sarif
-    from trex_tui.reports.lint.text import print_lint
+    from trex_tui.report.render_lint import lint_document, lint_github, lint_markdown, print_lint
+    from trex_tui.report.render_sarif import lint_sarif
 
     _json(lint_document(report))
     _json(lint_sarif(report, rules))
@@ -228,7 +220,7 @@ def _check_rules(result: LintResult) -> None:
 
 
 def _self_diff(engine: Engine) -> None:
-    from trex_tui.reports.diff.choice import Shown
+    from trex_tui.report.views.compare import Shown
 
     comparison = compare([engine, engine], baseline=0, align="auto", per_batch=False)
     differing = [

@@ -20,40 +20,39 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
 
-from trex_tui.actions import Place
-from trex_tui.background import DaemonThreads
-from trex_tui.collecting import IDLE_SECONDS, Collector, collecting_when_idle
-from trex_tui.driver import catch_signals, lasting
+from trex_tui.config import recent_file, settings_file
+from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.faults import internal, note, report, sentence
-from trex_tui.glyphs import KEY_WORDS, wants_ascii
-from trex_tui.opening import (
-    Failed,
+from trex_tui.screens.background import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
+from trex_tui.screens.driver import catch_signals, lasting
+from trex_tui.screens.loading import (
+    EngineLoaded,
     FileBegun,
-    Found,
-    Loaded,
+    LoadingScreen,
     NotRemembered,
+    OpeningFailed,
+    OpenRequest,
     Reloaded,
     ReloadFailed,
-    Request,
     RowsRead,
+    SetsDiscovered,
     read_again,
     read_engines,
 )
-from trex_tui.screens.answering import AnswerFailed
-from trex_tui.screens.loading import LoadingScreen
-from trex_tui.services.places import recent_file, settings_file
-from trex_tui.settings import Settings, SettingsStore
+from trex_tui.screens.settings import Settings, SettingsStore
+from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import printable
-from trex_tui.theme import THEMES, first_theme, muted_colour, theme_setting
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.ascii_filter import AsciiFilter
 from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.glyphs import KEY_WORDS, wants_ascii
+from trex_tui.widgets.theme import THEMES, first_theme, muted_colour, theme_setting
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from trex_tui.analysis.load import LoadOptions
     from trex_tui.engine.engine import Engine
-    from trex_tui.loading import LoadOptions
     from trex_tui.screens.engines import EngineOpened
 
 
@@ -79,9 +78,9 @@ class TrexApp(App[None]):
         """Why nothing could be opened."""
         self.crash: Exception | None = None
         """An error that nobody expected."""
-        self._wanted: Request | None = None
+        self._wanted: OpenRequest | None = None
         """What is being read to be shown."""
-        self._current: Request | None = None
+        self._current: OpenRequest | None = None
         """What is shown."""
         self.captured: list[Engine] = []
         """What was measured again from here."""
@@ -176,14 +175,14 @@ class TrexApp(App[None]):
         self._ask(paths)
 
     def _ask(self, paths: Sequence[str]) -> None:
-        from trex_tui.loading import LoadOptions
+        from trex_tui.analysis.load import LoadOptions
 
         options = self.options or LoadOptions()
-        self._wanted = Request(tuple(paths), options, recent_file(os.environ))
+        self._wanted = OpenRequest(tuple(paths), options, recent_file(os.environ))
         self._read(self._wanted)
 
     @work(thread=True, group="read")
-    def _read(self, request: Request) -> None:
+    def _read(self, request: OpenRequest) -> None:
         read_engines(request, self.post_message, lambda: request not in (self._wanted, self._current))
 
     def cancel_reading(self) -> None:
@@ -202,7 +201,7 @@ class TrexApp(App[None]):
         while places and places[-1] and len(self.screen_stack) > places[-1]:
             self.pop_screen()
 
-    def _is_wanted(self, request: Request) -> bool:
+    def _is_wanted(self, request: OpenRequest) -> bool:
         """Whether this is what a person waits for; from now on it is what is open."""
         if request is not self._wanted:
             return False
@@ -214,16 +213,16 @@ class TrexApp(App[None]):
         if event.request is self._wanted and isinstance(self.screen, LoadingScreen):
             self.screen.show_file(event.words)
 
-    @on(Loaded)
-    def _loaded(self, event: Loaded) -> None:
+    @on(EngineLoaded)
+    def _loaded(self, event: EngineLoaded) -> None:
         is_other = self._current is not None
         if self._is_wanted(event.request):
             self._collector.note_engine(replaces=is_other)
             self._leave_all()
             self._show_engine(event.engine)
 
-    @on(Found)
-    def _found(self, event: Found) -> None:
+    @on(SetsDiscovered)
+    def _found(self, event: SetsDiscovered) -> None:
         from trex_tui.screens.engines import EnginesScreen
 
         listed = [screen for screen in self.screen_stack if isinstance(screen, EnginesScreen)]
@@ -239,8 +238,8 @@ class TrexApp(App[None]):
             if isinstance(screen, EnginesScreen) and event.request is self._current:
                 screen.set_rows(event.rows)
 
-    @on(Failed)
-    def _failed(self, event: Failed) -> None:
+    @on(OpeningFailed)
+    def _failed(self, event: OpeningFailed) -> None:
         if event.request is not self._wanted:
             return
         self._wanted = None
@@ -275,7 +274,7 @@ class TrexApp(App[None]):
             self._read_again(self._current, engine)
 
     @work(thread=True, group="reload", exclusive=True)
-    def _read_again(self, request: Request, engine: Engine) -> None:
+    def _read_again(self, request: OpenRequest, engine: Engine) -> None:
         read_again(request, engine, self.post_message)
 
     @on(Reloaded)
@@ -354,7 +353,7 @@ class TrexApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys that work on this screen."""
-        from trex_tui.screens.help import HelpScreen
+        from trex_tui.screens.text_screens import HelpScreen
 
         self.push_screen(HelpScreen(getattr(self.screen, "help_places", [Place.EVERYWHERE])))
 
@@ -364,7 +363,7 @@ class TrexApp(App[None]):
 
     def _ask_for_path(self, text: str = "", remark: str = "") -> None:
         from trex_tui.screens.open import OpenScreen
-        from trex_tui.services.recent import read_recent
+        from trex_tui.screens.settings import read_recent
 
         def open_path(path: str | None) -> None:
             if path is not None:
@@ -374,7 +373,7 @@ class TrexApp(App[None]):
 
     def action_export(self) -> None:
         """Ask for format and file, and export what is shown."""
-        from trex_tui.exporting import Exporter
+        from trex_tui.screens.export import Exporter
 
         Exporter(self).ask()
 

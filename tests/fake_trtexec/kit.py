@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from fake_trtexec import install
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.capture.judge import Verdict
-from trex_tui.capture.locate import ask
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.run import Outcome, Stop
-from trex_tui.capture.watch import Watcher
-from trex_tui.capture.work import Request, Result, capture
+from trex_tui.capture.process import ProcessOutcome, Stop
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
+from trex_tui.capture.trtexec import Trtexec, ask
+from trex_tui.capture.verdict import RunVerdict
 
 
 @dataclass
@@ -25,15 +24,15 @@ class Notes:
     """A view that writes down what it is told, and may act when something happens."""
 
     lines: list[str] = field(default_factory=list)
-    on_progress: Callable[[Watcher], None] = lambda _: None
+    on_progress: Callable[[RunProgress], None] = lambda _: None
 
     def begin(self, run: RunPlan, place: int, total: int) -> None:
         self.lines.append(f"begin {place}/{total} {run.role} {run.number}")
 
-    def progress(self, seen: Watcher, elapsed_s: float, rss_bytes: int | None) -> None:  # noqa: ARG002 - a View
+    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:  # noqa: ARG002 - a View
         self.on_progress(seen)
 
-    def end(self, outcome: Outcome, verdict: Verdict) -> None:  # noqa: ARG002 - a View
+    def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:  # noqa: ARG002 - a View
         self.lines.append(f"end {'passed' if verdict.passed else verdict.key}")
 
     def note(self, text: str) -> None:
@@ -51,7 +50,7 @@ class Bench:
         self.outdir = place / "results" / "net"
         self.notes = Notes()
 
-    def request(self, *, engine: Path | None = None, **more: Any) -> Request:
+    def request(self, *, engine: Path | None = None, **more: Any) -> CaptureRequest:
         """Fields of `Request` and of `CaptureOptions`, mixed."""
         of_request = {
             key: more.pop(key)
@@ -69,9 +68,9 @@ class Bench:
         }
         model: dict[str, Any] = {"engine": str(engine)} if engine else {"onnx": str(self.model)}
         options = CaptureOptions(**{**model, **more})
-        return Request(options, **{"outdir": self.outdir, "name": "net", "grace_s": 0.2, **of_request})
+        return CaptureRequest(options, **{"outdir": self.outdir, "name": "net", "grace_s": 0.2, **of_request})
 
-    def capture(self, version: str = "10.4.0", stop: Stop | None = None, **more: Any) -> Result:
+    def capture(self, version: str = "10.4.0", stop: Stop | None = None, **more: Any) -> CaptureResult:
         own = stop or Stop()
         self.notes = Notes(on_progress=self.notes.on_progress)
         try:

@@ -29,7 +29,7 @@ _RAW = (".bin", ".raw", ".dat")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-class Source(Protocol):
+class SampleSource(Protocol):
     """Where inputs come from."""
 
     @property

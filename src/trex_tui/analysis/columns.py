@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.analysis.compute import Compute, compute_of
 from trex_tui.analysis.device import device_of
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, roofline
-from trex_tui.artifacts.jsonfile import gc_paused
+from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.columns import COLUMNS, Column, FromLayer
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer

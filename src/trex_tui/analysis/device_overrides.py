@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number
-from trex_tui.configuration import ConfigTable, read_config
+from trex_tui.artifacts.input_files import finite_number
+from trex_tui.config import ConfigTable, read_config
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
 from trex_tui.text import printable

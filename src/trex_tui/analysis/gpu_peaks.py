@@ -1,6 +1,11 @@
 """What GPUs can do per SM and clock, and where their drivers mislead.
 
 `gpu_peaks.json` holds them, each with its sources and whether it was read there or inferred. This module gives them types.
+
+Peak operations per second of a device by precision, unit and accumulator.
+
+`2 × (MACs per SM and clock) × SMs × clock × tensor factor`; twice that for 2:4 sparse weights where the architecture
+gains from them. The rate stays dense unless the kernel is known to be sparse.
 """
 
 from __future__ import annotations
@@ -9,9 +14,16 @@ import json
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.tactics import parse_tactic
+from trex_tui.text import format_count
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.device import DeviceModel
 
 READ = "read"
 """The figure stands in its sources."""
@@ -202,3 +214,237 @@ def _correction(raw: dict[str, Any], sources: Mapping[str, Source]) -> Correctio
         _named(sources, raw["src"]),
         raw["note"],
     )
+
+
+STATED = "stated"
+"""Tag of a peak that the user states."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """How many operations per second a device can do at most in one precision.
+
+    Attributes:
+        flop_per_s: A multiply-accumulate is two; None if it cannot be told.
+        rate: Of the architecture; None if the user states the peak or none is known.
+        tag: `read`, `inferred` or `stated`; empty without a peak.
+        source: Titles of the rate's sources, or where the user states the peak.
+        formula: How the number came about.
+        reason: Why there is none; empty if there is one.
+        assumptions: Sentences about what was taken for granted in choosing the rate.
+    """
+
+    flop_per_s: float | None
+    rate: Rate | None = None
+    tag: str = ""
+    source: str = ""
+    formula: str = ""
+    reason: str = ""
+    assumptions: tuple[str, ...] = ()
+
+    def describe(self) -> str:
+        """One sentence: value, formula, source; or why it is unknown."""
+        if self.flop_per_s is None:
+            return f"peak unknown: {self.reason}"
+        return f"peak {format_count(self.flop_per_s)}FLOP/s = {self.formula} ({self.tag}: {self.source})"
+
+
+_TENSOR_RATES = {
+    DataType.TF32: "tf32_tc",
+    DataType.BF16: "bf16_tc",
+    DataType.INT8: "int8_tc",
+    DataType.INT4: "int4_tc",
+    DataType.FP4: "fp4_tc",
+}
+_TENSOR_RATES_BY_ACCUMULATOR = {DataType.FP16: "fp16_tc", DataType.FP8: "fp8_tc"}
+_ACCUMULATORS = {DataType.FP16: "acc16", DataType.FP32: "acc32"}
+
+TENSOR_PRECISIONS = frozenset({*_TENSOR_RATES, *_TENSOR_RATES_BY_ACCUMULATOR})
+"""Precisions that some tensor cores compute in."""
+
+
+def peak_ops(
+    device: DeviceModel,
+    precision: DataType,
+    *,
+    tensor_cores: bool,
+    accumulate: DataType | None = None,
+    sparse: bool = False,
+) -> Peak:
+    """The peak for kernels of one kind.
+
+    A peak that the user states for a precision is that of the unit which computes it fastest, so tensor cores wherever
+    there are any; kernels on CUDA cores keep the peak of the architecture, if it is known.
+
+    Args:
+        precision: What the products are made in; FP32 on tensor cores means TF32.
+        tensor_cores: Whether the kernel uses them. Where the device has none for the precision, CUDA cores count.
+        accumulate: What the sums are kept in: GeForce halves the rate of FP16 and FP8 for FP32. None is unknown; then the
+            faster counts.
+        sparse: The kernel uses 2:4 sparse weights.
+    """
+    wanted = DataType.TF32 if tensor_cores and precision is DataType.FP32 else precision
+    stated = device.stated_peaks.get(wanted)
+    if stated is not None and (tensor_cores or wanted not in TENSOR_PRECISIONS):
+        return _stated(device, wanted, stated)
+    found = _of_architecture(device, wanted, tensor_cores, accumulate, sparse)
+    if found.flop_per_s is None and stated is not None:
+        note = f"the stated {wanted.value} peak counts for kernels on CUDA cores too"
+        return replace(_stated(device, wanted, stated), assumptions=(note,))
+    if wanted is not precision:
+        found = replace(found, assumptions=("FP32 on tensor cores is TF32", *found.assumptions))
+    return found
+
+
+def has_tensor_cores(device: DeviceModel, precision: DataType) -> bool | None:
+    """Whether the device has tensor cores for a precision (for FP32: TF32); None if its architecture is not known."""
+    if device.architecture is None:
+        return None
+    wanted = DataType.TF32 if precision is DataType.FP32 else precision
+    return _tensor_rate(device, wanted, None, []) is not None
+
+
+def _stated(device: DeviceModel, precision: DataType, value: float) -> Peak:
+    formula = f"the stated peak for {precision.value}"
+    return Peak(value, tag=STATED, source=device.stated_in, formula=formula)
+
+
+def _of_architecture(
+    device: DeviceModel, precision: DataType, tensor_cores: bool, accumulate: DataType | None, sparse: bool
+) -> Peak:
+    if device.architecture is None:
+        return Peak(None, reason=device.compute_reason)
+    notes: list[str] = []
+    rate = _tensor_rate(device, precision, accumulate, notes) if tensor_cores else None
+    if rate is None:
+        if tensor_cores:
+            notes.append(
+                f"{device.architecture.name} has no {precision.value} tensor cores: its CUDA cores count"
+            )
+        rate = _cuda_rate(device, precision, accumulate, notes)
+        factor = 1.0
+    else:
+        factor = device.tensor_factor
+        if sparse and device.architecture.sparsity_doubles:
+            factor *= 2
+            notes.append("2:4 sparse weights double the rate")
+    if rate is None:
+        unit = "" if tensor_cores else " on CUDA cores"
+        return Peak(None, reason=f"no {precision.value} rate{unit} is known for {device.architecture.name}")
+    if (
+        device.name is None
+        and rate.mac_per_sm_clock != _rates_of(device, geforce=True)[rate.name].mac_per_sm_clock
+    ):
+        return Peak(None, rate, reason="without the device's name GeForce cannot be told from other products")
+    return _scaled(device, rate, factor, tuple(notes))
+
+
+def _scaled(device: DeviceModel, rate: Rate, factor: float, notes: tuple[str, ...]) -> Peak:
+    if device.sms is None or device.clock_ghz is None:
+        return Peak(None, rate, reason=device.compute_reason)
+    value = 2 * rate.mac_per_sm_clock * device.sms * device.clock_ghz * 1e9 * factor
+    formula = f"2 × {rate.mac_per_sm_clock} MACs × {device.sms} SMs × {device.clock_ghz:g} GHz"
+    if factor != 1:
+        formula += f" × {factor:g}"
+    source = "; ".join(one.title for one in rate.sources)
+    return Peak(value, rate, rate.tag, source, formula, assumptions=notes)
+
+
+def _rates_of(device: DeviceModel, *, geforce: bool) -> Mapping[str, Rate]:
+    return device.architecture.rates[geforce] if device.architecture else {}
+
+
+def _tensor_rate(
+    device: DeviceModel, precision: DataType, accumulate: DataType | None, notes: list[str]
+) -> Rate | None:
+    if device.tensor_factor == 0:
+        return None
+    rates = _rates_of(device, geforce=device.is_geforce)
+    stem = _TENSOR_RATES_BY_ACCUMULATOR.get(precision)
+    if stem is None:
+        return rates.get(_TENSOR_RATES.get(precision, ""))
+    accumulator = _ACCUMULATORS.get(accumulate) if accumulate else None
+    if accumulator:
+        return rates.get(f"{stem}_{accumulator}")
+    fast, exact = rates.get(f"{stem}_acc16"), rates.get(f"{stem}_acc32")
+    if fast and exact and fast.mac_per_sm_clock != exact.mac_per_sm_clock:
+        notes.append("the kernel's accumulator is not known; the faster FP16 accumulation counts")
+    return fast or exact
+
+
+def _cuda_rate(
+    device: DeviceModel, precision: DataType, accumulate: DataType | None, notes: list[str]
+) -> Rate | None:
+    rates = _rates_of(device, geforce=device.is_geforce)
+    single = rates.get("fp32_cuda")
+    if precision in (DataType.FP32, DataType.TF32):
+        return single
+    if precision not in (DataType.FP16, DataType.BF16, DataType.INT8):
+        return None
+    if accumulate is DataType.FP32:
+        notes.append(f"on CUDA cores, {precision.value} summed in FP32 is computed in FP32")
+        return single
+    if precision is DataType.INT8:
+        return rates.get("int8_dp4a")
+    own = rates.get(f"{precision.value.lower()}_cuda")
+    if own is None or (single and own.mac_per_sm_clock < single.mac_per_sm_clock):
+        notes.append(f"the device has no fast {precision.value} arithmetic: the FP32 rate counts")
+        return single
+    return own
+
+
+def peak_of_kernel(
+    device: DeviceModel, precision: DataType | None, tactic_name: str | None, layer_type: str | None = None
+) -> Peak:
+    """The peak for a layer of this precision with this kernel; what the kernel's name does not tell is assumed, and said.
+
+    The roof of a kernel that may or may not use tensor cores is that of the tensor cores: it could have used them.
+    """
+    tactic = parse_tactic(tactic_name)
+    precision = precision or (tactic.compute_type if tactic else None)
+    if precision is None:
+        return Peak(None, reason="the precision it computes in is unknown")
+    tensor_cores = tactic.tensor_cores if tactic else None
+    notes = []
+    if "Depthwise" in (layer_type or ""):
+        tensor_cores = False
+    if tensor_cores is None:
+        tensor_cores = precision in TENSOR_PRECISIONS
+        if tensor_cores:
+            notes.append("the kernel's name does not tell whether it uses tensor cores; their peak counts")
+    if tactic and tactic.is_winograd:
+        notes.append("Winograd kernels multiply less than the layer's MACs say")
+    peak = peak_ops(
+        device,
+        precision,
+        tensor_cores=tensor_cores,
+        accumulate=tactic.accumulate_type if tactic else None,
+        sparse=tactic is not None and tactic.is_sparse,
+    )
+    return replace(peak, assumptions=(*peak.assumptions, *notes)) if notes else peak
+
+
+def peaks_of(device: DeviceModel) -> dict[str, Peak]:
+    """The peaks of a device by what they are for, for a table; without units the device does not have."""
+    kinds: list[tuple[str, DataType, bool, DataType | None]] = [
+        ("FP32, CUDA cores", DataType.FP32, False, None),
+        ("FP16, CUDA cores", DataType.FP16, False, None),
+        ("BF16, CUDA cores", DataType.BF16, False, None),
+        ("INT8, CUDA cores", DataType.INT8, False, None),
+        ("TF32", DataType.TF32, True, None),
+        ("FP16, FP16 accumulation", DataType.FP16, True, DataType.FP16),
+        ("FP16, FP32 accumulation", DataType.FP16, True, DataType.FP32),
+        ("BF16", DataType.BF16, True, None),
+        ("FP8, FP16 accumulation", DataType.FP8, True, DataType.FP16),
+        ("FP8, FP32 accumulation", DataType.FP8, True, DataType.FP32),
+        ("INT8", DataType.INT8, True, None),
+        ("INT4", DataType.INT4, True, None),
+        ("FP4", DataType.FP4, True, None),
+    ]
+    found = {}
+    for label, precision, tensor_cores, accumulate in kinds:
+        peak = peak_ops(device, precision, tensor_cores=tensor_cores, accumulate=accumulate)
+        is_fallback = peak.rate is not None and ("_tc" in peak.rate.name) != tensor_cores
+        if peak.flop_per_s is not None and not is_fallback:
+            found[label] = peak
+    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number, load_json
+from trex_tui.artifacts.input_files import finite_number, load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 OUTPUT_DIFF, PER_SAMPLE_DIFF = "output_diff.json", "per_sample_diff.json"

@@ -15,16 +15,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.host_state import (
-    HostState,
-    cut,
-    flag_in,
-    read_host_state,
-    table_in,
-    text_in,
-)
-from trex_tui.artifacts.jsonfile import finite_number, load_json
-from trex_tui.artifacts.opening import read_head
+from trex_tui.artifacts.host_state import HostState, cut, flag_in, read_host_state, table_in, text_in
+from trex_tui.artifacts.input_files import finite_number, load_json, read_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 NO_GRAPH = (

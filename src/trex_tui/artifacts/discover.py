@@ -1,4 +1,11 @@
-"""Find the artifact sets in directories and among files.
+"""Files of a set that do not lie in its directory, by the customs of toolkits and of our own commands.
+
+What an archive adds to the sets of its directory, or sets of its own where it holds several engines.
+
+trex packs the files of one engine, all in one folder. Who packs a directory of results packs several; files of one name are
+then those of different engines, so each folder keeps its own.
+
+Find the artifact sets in directories and among files.
 
 Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`).
 """
@@ -11,12 +18,155 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trex_tui.artifacts.elsewhere import COMPARISON_ENDING, Found, add_elsewhere, found_elsewhere
-from trex_tui.artifacts.kinds import ArtifactKind
-from trex_tui.artifacts.naming import display_name, is_archive, is_canonical, stem_of, tells_role
-from trex_tui.artifacts.packed import contents, without_strangers
+from trex_tui.artifacts.accuracy import OUTPUT_DIFF
+from trex_tui.artifacts.naming import (
+    ArtifactKind,
+    display_name,
+    is_archive,
+    is_canonical,
+    stem_of,
+    tells_role,
+)
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
+
+COMPARISON_ENDING = ".accuracy"
+"""Of directories with samples by the thousand, and one result."""
+_ELSEWHERE_KINDS = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG, ArtifactKind.PLAN)
+
+
+@dataclass(slots=True)
+class FoundFile:
+    """A file, what it is, and the engine that its name says."""
+
+    path: Path
+    kind: ArtifactKind
+    stem: str
+    is_packed: bool = False
+    """Out of an archive: files beside it come first."""
+
+
+def found_elsewhere(directory: Path) -> list[FoundFile]:
+    """Logs and engines in `models/<model>/` for sets in `results/<model>/`: toolkits keep them there."""
+    here = directory.absolute()
+    if here.parent.name == "results":
+        elsewhere = here.parent.parent / "models" / here.name
+    elif here.name == "results":
+        elsewhere = here.parent / "models"
+    else:
+        return []
+    try:
+        files = sorted(path for path in elsewhere.iterdir() if path.is_file())
+    except OSError:
+        return []
+    return [
+        FoundFile(path, kind, stem_of(path))
+        for path in files
+        if (kind := sniff(path).kind) in _ELSEWHERE_KINDS
+    ]
+
+
+def add_elsewhere(
+    directory: Path, stem: str, group: dict[ArtifactKind, Path], found: Sequence[FoundFile], *, alone: bool
+) -> None:
+    """Add to the files of one set those that lie in other places.
+
+    Args:
+        directory: Where the set is.
+        stem: What the names of its files share.
+        found: What `found_elsewhere` found.
+        alone: Whether it is the only set of its directory.
+    """
+    _add_found(directory, stem, group, found, alone=alone)
+    _add_comparison(directory, stem, group)
+    _add_manifest_above(directory, stem, group)
+
+
+def _add_found(
+    directory: Path, stem: str, group: dict[ArtifactKind, Path], found: Sequence[FoundFile], *, alone: bool
+) -> None:
+    """Add those of what was found elsewhere that are of one set."""
+    for kind in _ELSEWHERE_KINDS:
+        if kind in group:
+            continue
+        candidates = [one for one in found if one.kind is kind]
+        matching = [one for one in candidates if one.stem == stem]
+        only = candidates if alone and directory.absolute().name != "results" else []
+        chosen = matching or only
+        if len(chosen) == 1:
+            group[kind] = chosen[0].path
+
+
+def _add_comparison(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
+    """Add `<stem>.accuracy/output_diff.json`, where `trex-tui accuracy` leaves what it found about the engine."""
+    path = directory / f"{stem}{COMPARISON_ENDING}" / OUTPUT_DIFF
+    if stem and ArtifactKind.ACCURACY not in group and sniff(path).kind is ArtifactKind.ACCURACY:
+        group[ArtifactKind.ACCURACY] = path
+
+
+def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Path]) -> None:
+    """Add the manifest of a capture that measured several times: further runs lie in `<name>.repeat-2/` and so on."""
+    here = directory.absolute()
+    name, mark, number = here.name.rpartition(".repeat-")
+    if not mark or not number.isdecimal() or ArtifactKind.MANIFEST in group:
+        return
+    path = here.parent / f"{name}.capture.json"
+    if stem_of(path) == stem and path.is_file() and sniff(path).kind is ArtifactKind.MANIFEST:
+        group[ArtifactKind.MANIFEST] = path
+
+
+@dataclass(slots=True)
+class Contents:
+    """What is in an archive.
+
+    Attributes:
+        found: Its artifacts, if at most one of its folders describes an engine.
+        apart: Else its folders, and what lies in each.
+        problem: Why there is nothing, as the end of a sentence whose subject is the archive.
+    """
+
+    found: list[FoundFile] = field(default_factory=list)
+    apart: list[tuple[Path, list[Path]]] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def paths(self) -> list[Path]:
+        """The artifacts of `found`."""
+        return [one.path for one in self.found]
+
+
+def contents(path: Path) -> Contents:
+    """Unpack an archive, and say what its files are. Never raises."""
+    from trex_tui.artifacts.archive import unpack  # 20 ms for zipfile
+
+    unpacked = unpack(path)
+    found = [
+        FoundFile(one, kind, stem_of(one), is_packed=True)
+        for one in unpacked.files
+        if (kind := sniff(one).kind) is not None
+    ]
+    if len({one.path.parent for one in found if one.kind.describes_engine}) < 2:
+        return Contents(found, problem=unpacked.problem)
+    folders: dict[Path, list[Path]] = {}
+    for one in unpacked.files:
+        folders.setdefault(one.parent, []).append(one)
+    return Contents(apart=list(folders.items()), problem=unpacked.problem)
+
+
+def without_strangers(files: list[Path], named: Path) -> list[Path]:
+    """Files beside one that was named, without the archives that neither are it nor can be of its engine: their names, and
+    those of what they hold, tell of others. Nothing is unpacked to see that."""
+    return [one for one in files if not is_archive(one) or one == named or _may_be_of(one, named)]
+
+
+def _may_be_of(archive: Path, named: Path) -> bool:
+    from trex_tui.artifacts.archive import names_in
+
+    if is_archive(named):
+        return False
+    stem = stem_of(named)
+    return stem_of(archive) == stem or any(stem_of(Path(name)) == stem for name in names_in(archive))
+
 
 MAX_FILES = 50_000
 """Files looked at below one path. Somebody will start the program in a home directory."""
@@ -270,7 +420,7 @@ def _set_of_logs(
 def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     """Group the files of one directory into sets."""
     folder = _Folder(directory)
-    found: list[Found] = []
+    found: list[FoundFile] = []
     apart: list[tuple[Path, list[Path]]] = []
     for path in files:
         if is_archive(path):
@@ -282,7 +432,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
             continue
         sniffed = sniff(path)
         if sniffed.kind is not None:
-            found.append(Found(path, sniffed.kind, stem_of(path)))
+            found.append(FoundFile(path, sniffed.kind, stem_of(path)))
         elif sniffed.claims:
             folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.

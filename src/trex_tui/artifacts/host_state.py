@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number
+from trex_tui.artifacts.input_files import finite_number
 
 THROTTLED, POWER_MODE = "throttled", "power mode"
 _LONGEST = 200

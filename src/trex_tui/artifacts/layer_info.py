@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import load_json
+from trex_tui.artifacts.input_files import load_json
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 

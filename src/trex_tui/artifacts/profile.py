@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number, parse_json, read_text
+from trex_tui.artifacts.input_files import finite_number, parse_json, read_text
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _LINE = re.compile(

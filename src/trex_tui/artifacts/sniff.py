@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
-from trex_tui.artifacts.containers import unwrapped_head
-from trex_tui.artifacts.foreign import STAMPED, is_routed_log
-from trex_tui.artifacts.jsonfile import decode_text, parse_json
-from trex_tui.artifacts.kinds import ArtifactKind
-from trex_tui.artifacts.opening import open_bytes, read_fully, read_head
+from trex_tui.artifacts.input_files import decode_text, open_bytes, parse_json, read_fully, read_head
+from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log, unwrapped_head
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.timing_variants import timing_column
 from trex_tui.errors import ArtifactError
 

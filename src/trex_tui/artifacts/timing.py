@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.jsonfile import finite_number, load_json
+from trex_tui.artifacts.input_files import finite_number, load_json
 from trex_tui.artifacts.timing_variants import ENQUEUE, UnknownUnitError, read_variant
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 

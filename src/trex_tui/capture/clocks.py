@@ -31,7 +31,7 @@ program would die of its first word."""
 
 
 @dataclass(slots=True)
-class ClockLock:
+class ClockLockAttempt:
     """What became of the wish for locked clocks, for the manifest.
 
     Attributes:
@@ -89,7 +89,7 @@ class Driver(Protocol):
             TrexError: The machine cannot be asked.
         """
 
-    def hold(self, lock: ClockLock) -> AbstractContextManager[None]:
+    def hold(self, lock: ClockLockAttempt) -> AbstractContextManager[None]:
         """Lock, and let go at the end, whatever becomes of us; `lock` gets what the driver said.
 
         Raises:
@@ -100,7 +100,7 @@ class Driver(Protocol):
 @contextmanager
 def locked_clocks(
     asked: str | None, device: int | None, host: Mapping[str, Any], driver: Driver | None = None
-) -> Iterator[tuple[ClockLock | None, list[str]]]:
+) -> Iterator[tuple[ClockLockAttempt | None, list[str]]]:
     """Lock the clocks of a GPU for a while; without a wish nothing happens.
 
     Args:
@@ -119,7 +119,7 @@ def locked_clocks(
     if asked is None:
         yield None, said
         return
-    lock = ClockLock(asked)
+    lock = ClockLockAttempt(asked)
     if host.get("jetson"):
         said.append(_jetson_state(host))
         yield lock, said
@@ -168,7 +168,7 @@ class DriverHere:
         return _ask([self.program or "nvidia-smi", *arguments])
 
     @contextmanager
-    def hold(self, lock: ClockLock) -> Iterator[None]:
+    def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
         """Lock; a second process lets go."""
         program, gpu = self.program or "nvidia-smi", str(lock.gpu)
         waiting = subprocess.Popen(
@@ -189,7 +189,7 @@ class DriverHere:
             else:
                 self._let_go(waiting, lock)
 
-    def _let_go(self, waiting: subprocess.Popen[bytes], lock: ClockLock) -> None:
+    def _let_go(self, waiting: subprocess.Popen[bytes], lock: ClockLockAttempt) -> None:
         lock.ended_early = waiting.poll() is not None
         try:
             out, _ = waiting.communicate(timeout=_TIMEOUT_S)
@@ -200,13 +200,13 @@ class DriverHere:
             note_release(lock, 0, self.ask("-i", str(lock.gpu), "-rgc").encode())
 
 
-def note_lock(lock: ClockLock, answer: str) -> None:
+def note_lock(lock: ClockLockAttempt, answer: str) -> None:
     """What the driver said to the wish."""
     lock.answer = answer
     lock.locked = "GPU clocks set to" in answer
 
 
-def note_release(lock: ClockLock, code: int | None, answer: bytes) -> None:
+def note_release(lock: ClockLockAttempt, code: int | None, answer: bytes) -> None:
     """What it said in the end."""
     lock.released = code == 0 and b"eset" in answer
 
@@ -276,7 +276,7 @@ def _target(driver: Driver, gpu: str, asked: str) -> int:
     return int(match[1])
 
 
-def _what_happened(lock: ClockLock) -> str:
+def _what_happened(lock: ClockLockAttempt) -> str:
     if lock.locked:
         of_all = ", those of the whole GPU with all its slices" if lock.whole else ""
         return f"GPU clocks locked to {lock.target_mhz} MHz{of_all}"

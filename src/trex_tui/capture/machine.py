@@ -1,83 +1,136 @@
-"""What of a machine decides about the engine that is built on it, and whether two machines are one in that.
-
-An engine is of one kind of GPU. Where a machine has several kinds, or slices of one (MIG), the variables that choose count
-too. On a Jetson the power mode counts as well: it decides how many parts of the GPU are on and how fast they may run, and
-TensorRT takes a board in another mode for another device.
-"""
+"""Where trtexec runs: what a capture asks of a machine. This one here; another one in `remote.py`."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
 
-_NAMED = re.compile(r"\b(GPU|MIG)-([0-9A-Za-z/-]+)")
-_BOARD = ("soc", "model", "l4t", "power_mode")
-
-
-def chosen_gpus(environ: Mapping[str, str]) -> dict[str, str]:
-    """How CUDA chooses and numbers GPUs, as it goes into the manifest.
-
-    A UUID stands there as the beginning of its SHA-256, enough to see whether it is the same, too little to tell which.
-    """
-    visible = _NAMED.sub(
-        lambda match: f"{match[1]}-#{hashlib.sha256(match[2].encode('utf-8', 'replace')).hexdigest()[:8]}",
-        environ.get("CUDA_VISIBLE_DEVICES", ""),
-    )
-    return {"visible": visible, "order": environ.get("CUDA_DEVICE_ORDER", "")}
+from trex_tui.capture.clocks import Driver, DriverHere
+from trex_tui.capture.environment_probe import probe_host
+from trex_tui.capture.manifest import file_entry
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.plan import Names, RunPlan, plan
+from trex_tui.capture.process import ProcessOutcome, Stop, run_process
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.capture.verdict import RunVerdict, head_of
 
 
-def machine_of(host: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the facts of `probe_host`, those that decide about an engine; lenient, for they may come out of a file.
+class Machine(Protocol):
+    """A machine that captures."""
 
-    Returns:
-        `gpus`, the names in nvidia-smi's order; `chosen`, of `chosen_gpus`, None if it was not noted; `jetson`, None of
-        another machine.
-    """
-    gpus, chosen, jetson = host.get("gpus"), host.get("cuda"), host.get("jetson")
-    rows = gpus if isinstance(gpus, list) else []
-    return {
-        "gpus": [one.get("name") for one in rows if isinstance(one, Mapping) and one.get("name")],
-        "chosen": dict(chosen) if isinstance(chosen, Mapping) else None,
-        "jetson": {key: jetson.get(key) for key in _BOARD}
-        if isinstance(jetson, Mapping) and jetson
-        else None,
-    }
+    def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
+        """The runs: commands as they run there, files as they lie here.
+
+        Raises:
+            TrexError: An option that this trtexec does not know.
+        """
+
+    def prepare(self, engine: Path | None) -> None:
+        """Before the first run.
+
+        Args:
+            engine: One that lies here and makes the build needless.
+
+        Raises:
+            TrexError: The machine refuses.
+        """
+
+    def probe(self, *, with_ids: bool) -> dict[str, Any]:
+        """Its state; never raises."""
+
+    def driver(self) -> Driver:
+        """What locks its clocks."""
+
+    def run(
+        self,
+        one: RunPlan,
+        stop: Stop,
+        feed: Callable[[bytes], None],
+        tick: Callable[[int | None], None],
+        *,
+        timeout_s: float | None,
+        grace_s: float,
+    ) -> tuple[ProcessOutcome, RunVerdict | None]:
+        """Run to the end, and have here what it wrote; `tick` gets the memory of the process in bytes.
+
+        Returns:
+            How it ended; and a verdict where there is nothing to judge because the machine is gone.
+
+        Raises:
+            TrexError: It cannot be run.
+        """
+
+    def head(self, engine: Path) -> bytes:
+        """How an engine begins.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+
+    def entry(self, engine: Path) -> dict[str, Any]:
+        """Size and digest of an engine.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+
+    def document(self, *, with_ids: bool) -> dict[str, Any] | None:
+        """What the manifest is to tell of it; None of this machine."""
 
 
-def is_unknown(machine: Mapping[str, Any]) -> bool:
-    """Whether nothing there tells what its GPU is."""
-    return not machine.get("gpus") and not machine.get("jetson")
+class LocalMachine:
+    """This machine."""
+
+    def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
+        """The runs."""
+        return plan(options, trtexec, names)
+
+    def prepare(self, engine: Path | None) -> None:
+        """Nothing to do."""
+
+    def probe(self, *, with_ids: bool) -> dict[str, Any]:
+        """Its state."""
+        return probe_host(with_ids=with_ids).document()
+
+    def driver(self) -> Driver:
+        """Its nvidia-smi."""
+        return DriverHere()
+
+    def run(
+        self,
+        one: RunPlan,
+        stop: Stop,
+        feed: Callable[[bytes], None],
+        tick: Callable[[int | None], None],
+        *,
+        timeout_s: float | None,
+        grace_s: float,
+    ) -> tuple[ProcessOutcome, RunVerdict | None]:
+        """Run to the end."""
+
+        def tell(pid: int) -> None:
+            tick(_rss_bytes(pid))
+
+        return run_process(one.argv, one.log, stop, feed, tell, timeout_s=timeout_s, grace_s=grace_s), None
+
+    def head(self, engine: Path) -> bytes:
+        """How an engine begins."""
+        return head_of(engine)
+
+    def entry(self, engine: Path) -> dict[str, Any]:
+        """Size and digest of an engine."""
+        return file_entry(engine)
+
+    def document(self, *, with_ids: bool) -> dict[str, Any] | None:  # noqa: ARG002 - a Place
+        """Nothing to tell."""
+        return None
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Why an engine of one machine is none of another, each of `machine_of`; the end of a sentence about the engine."""
-    if is_unknown(then) != is_unknown(now):
-        when = "built it" if is_unknown(then) else "is here now"
-        yield f"it cannot be told which GPU {when} (nvidia-smi does not tell)"
-        return
-    board, this = then.get("jetson") or {}, now.get("jetson") or {}
-    if bool(board) != bool(this) or any(board.get(one) != this.get(one) for one in ("soc", "model")):
-        yield "it was built on another GPU"
-        return
-    for key, word in (("l4t", "on L4T"), ("power_mode", "in power mode")):
-        if board.get(key) != this.get(key):
-            yield f"it was built {word} {board.get(key) or 'unknown'}, this is {this.get(key) or 'unknown'}"
-    if not this:
-        yield from _other_gpus(then, now)
-
-
-def _other_gpus(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    old, new = list(then.get("gpus") or []), list(now.get("gpus") or [])
-    if set(old) != set(new):
-        yield f"it was built on another GPU ({_names(old)}; this is {_names(new)})"
-        return
-    chosen, choose = then.get("chosen"), now.get("chosen")
-    sliced = any("MIG-" in str((one or {}).get("visible")) for one in (chosen, choose))
-    if (len(set(new)) > 1 and (old != new or chosen != choose)) or (sliced and chosen != choose):
-        yield "it may have been built on another GPU (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER or the GPUs have changed)"
-
-
-def _names(gpus: list[Any]) -> str:
-    return ", ".join(dict.fromkeys(str(one) for one in gpus)) or "unknown"
+def _rss_bytes(pid: int) -> int | None:
+    """Resident memory of a process, out of /proc; None of one that has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()
+        return int(fields[1]) * 4096 or None
+    except (OSError, ValueError, IndexError):
+        return None

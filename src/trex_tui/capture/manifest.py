@@ -13,14 +13,16 @@ from typing import Any
 
 from trex_tui._version import __version__
 from trex_tui.artifacts.capture_manifest import SCHEMA
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.capture.artifacts import files_below
-from trex_tui.capture.clocks import ClockLock, without_ids
-from trex_tui.capture.judge import Verdict
-from trex_tui.capture.machine import machine_of
+from trex_tui.buildlog.log_records import role_document
+from trex_tui.buildlog.reader import read_outline
+from trex_tui.capture.clocks import ClockLockAttempt, without_ids
+from trex_tui.capture.environment_probe import machine_of
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
-from trex_tui.capture.run import Outcome
+from trex_tui.capture.process import ProcessOutcome
+from trex_tui.capture.staging import files_below
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.capture.verdict import RunVerdict
 
 _PLACES = frozenset(("--onnx", "--saveEngine"))
 _CHUNK = 1 << 20
@@ -82,12 +84,12 @@ class Manifest:
     runs: list[dict[str, Any]] = field(default_factory=list)
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] | None = None
-    clocks: ClockLock | None = None
+    clocks: ClockLockAttempt | None = None
     remarks: list[str] = field(default_factory=list)
     remote: Mapping[str, Any] | None = None
     with_ids: bool = False
 
-    def add_run(self, run: RunPlan, outcome: Outcome, verdict: Verdict, log: Path) -> None:
+    def add_run(self, run: RunPlan, outcome: ProcessOutcome, verdict: RunVerdict, log: Path) -> None:
         """Note a run that has ended."""
         self.runs.append(
             {
@@ -172,3 +174,27 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
         return None
     sections = ("trtexec", "model", "engine", "host")
     return root if all(isinstance(root.get(one), dict) for one in sections) else None
+
+
+def metadata_of_log(path: Path, role: str) -> dict[str, dict[str, Any]]:
+    """The content of `.build.metadata.json` or `.profile.metadata.json`.
+
+    Raises:
+        ArtifactError: The log cannot be read.
+    """
+    return role_document(read_outline(path), role)
+
+
+def write_metadata(log: Path, role: str, target: Path, *, with_ids: bool = False) -> None:
+    """Write it beside the log; what names a GPU among others of its kind only on request, though the log keeps it.
+
+    Raises:
+        ArtifactError: The log cannot be read.
+        OSError: The file cannot be written.
+    """
+    found = metadata_of_log(log, role)
+    if not with_ids and (device := found.get("device_information")):
+        found["device_information"] = {
+            key: without_ids(value) if isinstance(value, str) else value for key, value in device.items()
+        }
+    target.write_text(json.dumps(found, indent=4) + "\n", encoding="utf-8")

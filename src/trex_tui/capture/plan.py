@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.capture.flags import flag_table
 from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.trtexec import Trtexec, flag_table
 from trex_tui.errors import TrexError
 
 BUILD, PROFILE = "build", "profile"

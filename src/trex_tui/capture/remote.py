@@ -3,6 +3,10 @@
 One connection lasts as long as the capture. Its script makes the temporary directory, and when its input ends, because we are
 done, killed or cut off, it ends trtexec and deletes the directory. Each run has a connection of its own, whose last line
 carries a random word and the exit code: without that line nobody knows how the run ended, and the connection is what failed.
+
+`--lock-clocks` on another machine: a connection of its own holds them, and a script there lets go when it ends.
+
+That end is ours, a failure, a lost line or our death: each closes the input of the script, which then frees the clocks.
 """
 
 from __future__ import annotations
@@ -11,31 +15,123 @@ import contextlib
 import errno
 import os
 import secrets
+import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.capture.clocks import Driver
-from trex_tui.capture.judge import LOST as LOST_KEY
-from trex_tui.capture.judge import Verdict
-from trex_tui.capture.locate import TrtexecNotFoundError
+from trex_tui.capture.clocks import ClockLockAttempt, Driver, note_lock, note_release
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
-from trex_tui.capture.receiving import Sieve, cut_end, unpack
-from trex_tui.capture.remote_clocks import RemoteDriver
-from trex_tui.capture.remote_find import find_there
-from trex_tui.capture.remote_host import probe_remote
-from trex_tui.capture.run import GRACE_S, Outcome, Stop, run
-from trex_tui.capture.scripts import ENGINE, FETCH, KEEP, MAKE, RUN, SEND
-from trex_tui.capture.sending import Sent, moved
-from trex_tui.capture.ssh import ConnectionLostError, Ssh, first_answer, last_line, start
+from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, run_process
+from trex_tui.capture.remote_probe import find_there, probe_remote
+from trex_tui.capture.ssh import (
+    ENGINE,
+    FETCH,
+    HOLD,
+    KEEP,
+    MAKE,
+    RUN,
+    SEND,
+    SMI,
+    ConnectionLostError,
+    Ssh,
+    first_answer,
+    last_line,
+    start,
+)
+from trex_tui.capture.transfer import Sent, Sieve, cut_end, moved, unpack
+from trex_tui.capture.trtexec import Trtexec, TrtexecNotFoundError
+from trex_tui.capture.verdict import LOST as LOST_KEY
+from trex_tui.capture.verdict import RunVerdict
 from trex_tui.text import format_bytes
+
+_LET_GO_S = 30.0
+_POLL_S = 0.1
+
+
+class RemoteDriver:
+    """nvidia-smi of another machine, as a `Driver`.
+
+    Args:
+        ssh: How to reach it.
+        stop: Ends questions; clocks that are locked are let go first.
+        word: Marks what our scripts say.
+    """
+
+    def __init__(self, ssh: Ssh, stop: Stop, word: str) -> None:
+        self.ssh = ssh
+        self.stop = stop
+        self.word = word
+
+    @property
+    def where(self) -> str:
+        """Its name, as typed."""
+        return f" on {self.ssh.host}"
+
+    def _call(self, *arguments: str) -> tuple[Mapping[str, str] | None, str]:
+        said = self.ssh.call(self.stop, SMI, self.word, *arguments).decode("utf-8", errors="replace")
+        _, _, found = said.partition(f"\n{self.word}\n")
+        lines = found.split("\n", 3)
+        if len(lines) < 4:
+            raise ConnectionLostError(f"{self.ssh.host}: its answer about nvidia-smi is cut off")
+        visible, order, program, answer = lines
+        choices = {"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": order}
+        return (choices if program else None), answer
+
+    def choices(self) -> Mapping[str, str] | None:
+        """Of a command over ssh: what .bashrc sets does not apply, to trtexec neither."""
+        return self._call()[0]
+
+    def ask(self, *arguments: str) -> str:
+        """What it answers."""
+        return self._call(*arguments)[1]
+
+    @contextlib.contextmanager
+    def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
+        """Lock, and have the script there let go."""
+        with tempfile.TemporaryFile() as said:
+            argv = self.ssh.argv(HOLD, self.word, str(lock.gpu), str(lock.target_mhz))
+            process = start(argv, subprocess.PIPE, said)
+            try:
+                answer = first_answer(self.ssh, process, self.word, self.stop, said)
+                note_lock(lock, answer.decode("utf-8", errors="replace"))
+                yield
+            finally:
+                self._let_go(process, lock)
+
+    def _let_go(self, process: subprocess.Popen[bytes], lock: ClockLockAttempt) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lock.ended_early = lock.locked and process.poll() is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        out = self._rest(process.stdout.fileno())
+        answer, mark, code = out.rpartition(self.word.encode() + b" ")
+        if lock.locked:
+            note_release(lock, 0 if mark and code.strip() == b"0" else None, answer)
+        if process.poll() is None:
+            process.kill()  # it lets go there without us
+        process.stdout.close()
+        process.wait()
+
+    def _rest(self, pipe: int) -> bytes:
+        """What the script says in the end; a person who asks again is not made to wait."""
+        out, asked, until = b"", self.stop.times, time.monotonic() + _LET_GO_S
+        while time.monotonic() < until and self.stop.times == asked:
+            if not select.select([pipe], [], [], _POLL_S)[0]:
+                continue
+            data = os.read(pipe, 1 << 16)
+            if not data:
+                break
+            out += data
+        return out
+
 
 _CLOSE_S = 15.0
 """How long the other side has for its cleaning, beyond the grace."""
@@ -45,7 +141,7 @@ _APART = 'e=$1; shift; exec "$@" 2>"$e"'
 """What ssh itself says must not get into the log."""
 
 
-class Remote:
+class RemoteMachine:
     """Another machine as a `Place`; a context manager that has a directory there.
 
     Args:
@@ -80,7 +176,7 @@ class Remote:
         self._keeper: subprocess.Popen[bytes] | None = None
         self._stack = contextlib.ExitStack()
 
-    def __enter__(self) -> Remote:
+    def __enter__(self) -> RemoteMachine:
         """Connect, and make the directory.
 
         Raises:
@@ -188,7 +284,7 @@ class Remote:
         *,
         timeout_s: float | None,
         grace_s: float,
-    ) -> tuple[Outcome, Verdict | None]:
+    ) -> tuple[ProcessOutcome, RunVerdict | None]:
         """Run to the end, and bring back what it wrote."""
         said = one.log.with_name(".ssh.txt")
         said.touch()
@@ -197,7 +293,7 @@ class Remote:
         life, end = os.pipe()
         with os.fdopen(end, "wb") as ours:
             try:
-                outcome = run(
+                outcome = run_process(
                     argv,
                     one.log,
                     stop,
@@ -227,13 +323,13 @@ class Remote:
             self._bring_back(one)
         return outcome, None
 
-    def _lost(self, why: str) -> Verdict:
+    def _lost(self, why: str) -> RunVerdict:
         if self.close():
             remedy = "trtexec was ended there, and its files were deleted"
         else:
             remedy = "that machine ends trtexec and deletes its files as soon as its sshd notices"
         sentence = f"the connection to {self.ssh.host} was lost" + (f" ({why})" if why else "")
-        return Verdict(False, LOST_KEY, sentence, remedy)
+        return RunVerdict(False, LOST_KEY, sentence, remedy)
 
     def path_of(self, one: RunPlan) -> str:
         """The engine of a run, there."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.capture.artifacts import Workspace, take_over
-from trex_tui.capture.machine import differences, machine_of
+from trex_tui.capture.environment_probe import machine_differences, machine_of
 from trex_tui.capture.manifest import build_key, file_entry, read_manifest
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
-from trex_tui.capture.sending import external_data
+from trex_tui.capture.staging import Workspace, take_over
+from trex_tui.capture.transfer import external_data
+from trex_tui.capture.trtexec import Trtexec
 
 _TAKEN = ("engine", "engine.build.log", "build.metadata.json")
 
@@ -51,7 +51,7 @@ class Reusable:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BuildRequest:
     """What would be built now.
 
     Attributes:
@@ -68,7 +68,7 @@ class Wanted:
     host: Mapping[str, Any]
 
 
-def find_reusable(workspace: Workspace, wanted: Wanted) -> tuple[Reusable | None, list[str]]:
+def find_reusable(workspace: Workspace, wanted: BuildRequest) -> tuple[Reusable | None, list[str]]:
     """The newest build that fits, and why the others do not; the caller holds the lock of the workspace.
 
     Raises:
@@ -104,7 +104,7 @@ def machine_of_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return noted if isinstance(noted, dict) else machine_of(_dict(_dict(manifest, "host"), "before"))
 
 
-def _misfits(manifest: Mapping[str, Any], names: Names, wanted: Wanted) -> Iterator[str]:
+def _misfits(manifest: Mapping[str, Any], names: Names, wanted: BuildRequest) -> Iterator[str]:
     """Why the engine cannot be used, cheapest question first."""
     run, trtexec = build_of(manifest), wanted.trtexec
     if not run:
@@ -120,7 +120,7 @@ def _misfits(manifest: Mapping[str, Any], names: Names, wanted: Wanted) -> Itera
     for name in sorted({*inputs, *wanted.inputs}):
         if inputs.get(name) != wanted.inputs.get(name):
             yield f"{name} is not what it was built with"
-    yield from differences(machine_of_build(manifest), machine_of(wanted.host))
+    yield from machine_differences(machine_of_build(manifest), machine_of(wanted.host))
     if not names.engine.is_file():
         if manifest.get("remote"):
             yield "it was not brought back from the machine that built it (--with-engine does)"

@@ -1,361 +1,348 @@
-"""One process: its whole output byte for byte into a log, and an end to it and its children whatever happens.
-
-The process leads a session of its own, so Ctrl-C reaches us alone and we end it, politely first. Its output goes through one
-pipe, stderr into stdout as the log is to have them, in order. A thread waits for its end without reaping it: until the group
-is gone its number cannot be given to another.
-"""
+"""A capture from start to end: plan, run, judge, file; and what a person sees meanwhile, through `View`."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import selectors
-import signal
-import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Protocol
 
+from trex_tui.artifacts.capture_manifest import NO_GRAPH
+from trex_tui.artifacts.output_files import refusal
+from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks
+from trex_tui.capture.environment_probe import changes, is_unknown, machine_differences, machine_of
+from trex_tui.capture.machine import LocalMachine, Machine
+from trex_tui.capture.manifest import Manifest, read_manifest, write_metadata
+from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
+from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, Stop
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.resume import (
+    BuildRequest,
+    Reusable,
+    build_of,
+    find_reusable,
+    machine_of_build,
+    read_inputs,
+    read_model,
+)
+from trex_tui.capture.staging import Workspace
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.capture.verdict import LOST, RunVerdict, judge
 from trex_tui.errors import TrexError
+from trex_tui.text import plural
 
-INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
-GRACE_S = 5.0
-"""Between SIGTERM and SIGKILL."""
-_GIVE_UP_S = 30.0
-"""After SIGKILL: a process that hangs in a driver cannot be ended by anybody."""
-_ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Windows has no SIGHUP, and two ONNX models can be compared there."""
-_TICK_S = 0.25
-_GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
-"""A shell that ends the group when the pipe to it closes: when we are killed, nobody else is left to do it."""
-_CHUNK = 1 << 16
+
+class CaptureObserver(Protocol):
+    """Who watches. Called from the thread that captures; must not raise."""
+
+    def begin(self, run: RunPlan, place: int, total: int) -> None:
+        """A run starts: `place` of `total`, from 1."""
+
+    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
+        """Several times a second; `rss_bytes` is the memory of the process."""
+
+    def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
+        """A run has ended."""
+
+    def note(self, text: str) -> None:
+        """Something to know, one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a process ended.
+class CaptureRequest:
+    """A capture to do.
 
     Attributes:
-        exit_code: None if a signal ended it, or nothing could.
-        signal: The signal that ended it.
-        stopped: `INTERRUPTED`, `TIMED_OUT`, or empty if it ended by itself.
-        started, ended: UTC.
-        wall_s: Between them, by a clock that nobody sets.
-        children: Processes that it left behind, and that were ended.
-        is_gone: False if it survived SIGKILL.
-        timeout_s: How long it might have taken; None if nobody limited it. `wall_s` has the grace in it.
+        outdir, name: Where the set is to lie, and what it is called.
+        force: Replace a set that lies there.
+        resume: Take the engine of an earlier capture, if it fits.
+        timeout_s: Longest duration of one run of trtexec.
+        with_ids: Note host name, UUIDs and serial numbers.
+        lock_clocks: `max` or MHz; None leaves the clocks alone.
+        grace_s: Between SIGTERM and SIGKILL.
     """
 
-    exit_code: int | None
-    signal: int | None
-    stopped: str
-    started: datetime
-    ended: datetime
-    wall_s: float
-    children: int = 0
-    is_gone: bool = True
+    options: CaptureOptions
+    outdir: Path
+    name: str
+    force: bool = False
+    resume: bool = False
     timeout_s: float | None = None
+    with_ids: bool = False
+    lock_clocks: str | None = None
+    grace_s: float = GRACE_S
 
 
-class Stop:
-    """Asks a run to end; from a signal handler or another thread. Asked twice, it ends at once."""
+@dataclass(frozen=True, slots=True)
+class CaptureResult:
+    """How a capture ended.
 
-    def __init__(self) -> None:
-        self._read, self._write = os.pipe()
-        if hasattr(os, "set_blocking"):  # on Windows from 3.12 on; nothing there waits for these ends
-            os.set_blocking(self._read, False)
-            os.set_blocking(self._write, False)
-        self.times = 0
+    Attributes:
+        passed: Whether there is a set.
+        interrupted: Whether a person ended it.
+        directory: The set; of a failed capture what is left of it, None if nothing.
+        verdict: On the run that failed; None if all passed.
+        run: The run that failed.
+        last: The last lines of its output.
+        log: Its log.
+        remarks: What to know of the numbers.
+    """
 
-    def request(self) -> None:
-        """End what runs, and start nothing more."""
-        self.times += 1
-        with contextlib.suppress(BlockingIOError):
-            os.write(self._write, b"x")
-
-    def fileno(self) -> int:
-        """For a selector."""
-        return self._read
-
-    def drain(self) -> None:
-        """Forget the wake-ups, not the request."""
-        with contextlib.suppress(BlockingIOError):
-            os.read(self._read, 4096)
-
-    def close(self) -> None:
-        """Give the pipe back."""
-        os.close(self._read)
-        os.close(self._write)
+    passed: bool
+    interrupted: bool
+    directory: Path | None
+    verdict: RunVerdict | None = None
+    run: RunPlan | None = None
+    last: tuple[str, ...] = ()
+    log: Path | None = None
+    remarks: tuple[str, ...] = ()
 
 
-@contextlib.contextmanager
-def stop_on_signals() -> Iterator[Stop]:
-    """A `Stop` that Ctrl-C, SIGTERM and a closed terminal ask; outside the main thread only the caller asks."""
-    stop = Stop()
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in _ENDINGS:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-                before[number] = signal.signal(number, lambda *_: stop.request())
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        stop.close()
-
-
-def run(
-    argv: Sequence[str],
-    log: Path,
-    stop: Stop,
-    feed: Callable[[bytes], None],
-    tick: Callable[[int], None] = lambda _: None,
-    *,
-    timeout_s: float | None = None,
-    grace_s: float = GRACE_S,
-    stdin: int = subprocess.DEVNULL,
-    ask: Callable[[], None] | None = None,
-) -> Outcome:
-    """Run one command to its end.
-
-    Args:
-        argv: The command; no shell sees it.
-        log: Gets the whole output; created, or emptied.
-        stop: Asks for the end.
-        feed: Gets the output too, in pieces as it comes.
-        tick: Called with the process id several times a second.
-        timeout_s: Longest duration; None is without.
-        grace_s: Between SIGTERM and SIGKILL.
-        stdin: A descriptor for its standard input; nothing to read by default.
-        ask: How to ask it for its end, in place of SIGTERM.
+def workspace_of(request: CaptureRequest) -> Workspace:
+    """Where the capture will work.
 
     Raises:
-        TrexError: The program cannot be started, or the log not be written; nothing is left running.
+        TrexError: A set lies in the target, and must not be replaced.
     """
+    options = request.options
+    workspace = Workspace(
+        request.outdir, request.name, None if options.builds else Path(options.engine or "")
+    )
+    there = workspace.existing()
+    if there and not request.force:
+        raise refusal(there[0])
+    return workspace
+
+
+def capture(
+    request: CaptureRequest, trtexec: Trtexec, stop: Stop, view: CaptureObserver, place: Machine | None = None
+) -> CaptureResult:
+    """Do it, on this machine or in another place.
+
+    Raises:
+        TrexError: It cannot begin, or the set cannot be moved into place.
+    """
+    workspace = workspace_of(request)
+    place = place or LocalMachine()
+    place.plan(request.options, trtexec, workspace.names)  # refuses before anything is made
     try:
-        with log.open("wb", buffering=0) as file:
-            process = subprocess.Popen(
-                list(argv),
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                bufsize=0,
-            )
-            return _Runner(process, stop, timeout_s, grace_s, ask).follow(
-                lambda data: _tee(data, file, feed), tick
-            )
+        with workspace:
+            try:
+                return _Capture(request, trtexec, stop, view, workspace, place).do()
+            except (TrexError, OSError):
+                with contextlib.suppress(OSError):
+                    workspace.keep_failed()
+                raise
     except OSError as error:
-        place = error.filename if isinstance(error.filename, str) else log
-        raise TrexError(f"{place}: {error.strerror or error}") from error
+        where = error.filename if isinstance(error.filename, (str, bytes)) else workspace.path
+        raise TrexError(f"{where!s}: {error.strerror or error}") from error
 
 
-def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:
-    view = memoryview(data)
-    while view:  # a raw file may take less than all
-        view = view[file.write(view) :]  # type: ignore[attr-defined]
-    feed(data)
-
-
-class _Runner:
-    """A started process on its way to its end."""
-
+class _Capture:
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        request: CaptureRequest,
+        trtexec: Trtexec,
         stop: Stop,
-        timeout_s: float | None,
-        grace_s: float,
-        ask: Callable[[], None] | None = None,
+        view: CaptureObserver,
+        workspace: Workspace,
+        place: Machine,
     ) -> None:
-        self.process = process
-        self.ask = ask
+        self.request = request
+        self.place = place
+        self.trtexec = trtexec
         self.stop = stop
-        self.grace_s = grace_s
-        self.started = datetime.now(timezone.utc)
-        self.clock = time.monotonic()
-        self.timeout_s = timeout_s
-        self.timeout_at = None if timeout_s is None else self.clock + timeout_s
-        self.kill_at: float | None = None
-        self.give_up_at: float | None = None
-        self.stopped = ""
-        self.heeded = 0
-        self.is_open = True
-        self.is_over = False
-        self.children: set[int] = set()
-        self._woken, self._wake = os.pipe()
-        threading.Thread(target=self._wait, daemon=True).start()
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "trex-tui", str(process.pid), str(max(1, round(grace_s)))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+        self.view = view
+        self.workspace = workspace
+        self.names = workspace.names
+        self.runs = place.plan(request.options, trtexec, self.names)
+        self.manifest = Manifest(
+            request.name, workspace.path, request.options, trtexec, with_ids=request.with_ids
+        )
+        self.without_graph = False
+
+    def do(self) -> CaptureResult:
+        manifest = self.manifest
+        manifest.started = datetime.now(timezone.utc)
+        self.view.note(f"trtexec of TensorRT {self.trtexec.version}: {self.trtexec.path}")
+        manifest.before = self.place.probe(with_ids=self.request.with_ids)
+        manifest.remote = self.place.document(with_ids=self.request.with_ids)
+        manifest.model = read_model(Path(self.request.options.model))
+        manifest.inputs = read_inputs(self.request.options)
+        reusable = self._reusable(self.runs[0])
+        self.place.prepare(None if reusable is None else reusable.names.engine)
+        if not self.request.options.builds:
+            manifest.engine = dict(manifest.model)
+            self._inherit_build()
+        wish, driver = self.request.lock_clocks, self.place.driver()
+        device = None if wish is None else self.request.options.measured_device()
+        with locked_clocks(wish, device, manifest.before, driver) as (lock, said):
+            for text in said:
+                self.view.note(text)
+            manifest.remarks.extend(said if lock is not None and not lock.locked else ())
+            failure = self._all_runs(lock, reusable)
+        if failure is not None:
+            return replace(failure, remarks=(*failure.remarks, *said[1:]))
+        return self._complete(said[1:])
+
+    def _all_runs(self, lock: ClockLockAttempt | None, reusable: Reusable | None) -> CaptureResult | None:
+        """Every run in order, up to the first that fails; None if all passed."""
+        self.manifest.clocks = lock
+        runs = list(self.runs)
+        if reusable is None:
+            self.workspace.clear()
+        else:
+            self._take(reusable)
+            runs.pop(0)
+        for place, one in enumerate(runs, start=1):
+            failure = self._one(one, place, len(runs))
+            if failure is not None:
+                return failure
+        self.manifest.after = self.place.probe(with_ids=self.request.with_ids)
+        return None
+
+    def _complete(self, said: list[str]) -> CaptureResult:
+        """All runs have passed: file the set."""
+        manifest = self.manifest
+        manifest.status, manifest.ended = "complete", datetime.now(timezone.utc)
+        manifest.remarks.extend(changes(manifest.before, manifest.after or {}))
+        manifest.remarks.extend(said)
+        remarks = list(dict.fromkeys(manifest.remarks))
+        manifest.remarks = remarks
+        manifest.write(self.names)
+        self.workspace.commit(force=self.request.force)
+        return CaptureResult(True, False, self.request.outdir, remarks=tuple(remarks))
+
+    def _inherit_build(self) -> None:
+        """Measured again, an engine keeps what the manifest beside it tells of its build."""
+        target = Names(self.request.outdir, self.request.name)
+        old = read_manifest(target.manifest) if self.workspace.keeps_build else None
+        if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
+            self.manifest.model = old["model"]
+            if build := build_of(old):
+                then = machine_of_build(old)
+                self.manifest.runs.append({**build, "machine": then, "reused": True})
+                reasons = machine_differences(then, machine_of(self.manifest.before))
+                self.manifest.remarks.extend(f"measured elsewhere than built: {one}" for one in reasons)
+
+    def _reusable(self, first: RunPlan) -> Reusable | None:
+        """An engine that need not be built again, if that is wanted and one fits."""
+        if not self.request.resume or first.role != BUILD:
+            return None
+        manifest = self.manifest
+        wanted = BuildRequest(first, self.trtexec, manifest.model, manifest.inputs, manifest.before)
+        reusable, reasons = find_reusable(self.workspace, wanted)
+        for reason in reasons:
+            self.view.note(f"not resumed from {reason}")
+        if reusable is not None and is_unknown(machine_of(manifest.before)):
+            manifest.remarks.append(
+                "the engine was taken over, though nothing here tells which GPU it was built on"
+            )
+        return reusable
+
+    def _take(self, reusable: Reusable) -> None:
+        """Have its engine in the work directory, and nothing else."""
+        inside = reusable.names.directory == self.workspace.path
+        self.workspace.clear(reusable.kept_names() if inside else frozenset())
+        reusable.take(self.names)
+        self.manifest.engine = dict(reusable.engine)
+        self.manifest.runs.append({**reusable.run, "reused": True})
+        self.view.note(f"the engine of {reusable.names.directory} fits: not built again")
+        self.manifest.write(self.names)
+
+    def _one(self, planned: RunPlan, place: int, total: int) -> CaptureResult | None:
+        """One run, twice if its CUDA graph could not be captured; None if it passed."""
+        one = planned
+        if self.without_graph:
+            one = planned.without_graph(self.trtexec) or planned
+        verdict, seen = self._run(one, place, total)
+        again = one.without_graph(self.trtexec) if verdict.key == "cuda_graph" else None
+        if again is not None and not self.stop.times:
+            self.without_graph = True
+            self._keep_attempt(one)
+            self.view.note(f"{verdict.sentence}; once more without")
+            self.manifest.remarks.append(NO_GRAPH)
+            one = again
+            verdict, seen = self._run(one, place, total)
+        self.manifest.remarks.extend(verdict.remarks)
+        if not verdict.passed:
+            return self._give_up(one, verdict, seen)
+        metadata = self.names.file(f"{one.role}.metadata.json", one.number)
+        write_metadata(one.log, one.role, metadata, with_ids=self.request.with_ids)
+        if one.role == BUILD:
+            self.manifest.engine = {"path": one.engine.name, **self.place.entry(one.engine)}
+        self.manifest.write(self.names)
+        if self.stop.times and place < total:
+            return self._give_up(one, RunVerdict(False, "interrupted", "interrupted"), seen)
+        return None
+
+    def _keep_attempt(self, one: RunPlan) -> None:
+        """The log of a failed attempt: where readers of sets do not look, and people are told."""
+        kept = self.names.directory / f".{self.names.name}.attempts"
+        kept.mkdir(exist_ok=True)
+        target = kept / f"{one.number}.{one.log.name}"
+        one.log.rename(target)
+        self.manifest.runs[-1]["log"] = str(target.relative_to(self.names.directory))
+        for _, path in one.exports:
+            path.unlink(missing_ok=True)
+
+    def _run(self, one: RunPlan, place: int, total: int) -> tuple[RunVerdict, RunProgress]:
+        one.log.parent.mkdir(exist_ok=True)
+        self.view.begin(one, place, total)
+        seen, began = RunProgress(), time.monotonic()
+
+        def tick(rss_bytes: int | None) -> None:
+            self.view.progress(seen, time.monotonic() - began, rss_bytes)
+
+        request = self.request
+        outcome, gone = self.place.run(
+            one, self.stop, seen.feed, tick, timeout_s=request.timeout_s, grace_s=request.grace_s
+        )
+        seen.close()
+        self.view.progress(seen, outcome.wall_s, None)
+        verdict = gone or judge(one, outcome, seen, self.trtexec, self.place.head)
+        if outcome.children:
+            were = "it was" if outcome.children == 1 else "they were"
+            remark = f"trtexec left {plural(outcome.children, 'process', 'processes')} behind; {were} ended"
+            verdict = replace(verdict, remarks=(*verdict.remarks, remark))
+        self.manifest.add_run(one, outcome, verdict, one.log)
+        self.view.end(outcome, verdict)
+        return verdict, seen
+
+    def _give_up(self, one: RunPlan, verdict: RunVerdict, seen: RunProgress) -> CaptureResult:
+        interrupted = verdict.key == INTERRUPTED
+        manifest = self.manifest
+        manifest.status = "interrupted" if interrupted else "failed"
+        manifest.remarks = list(dict.fromkeys(manifest.remarks))
+        manifest.ended = datetime.now(timezone.utc)
+        if not interrupted and verdict.key != LOST:  # somebody waits for the prompt, or nobody answers
+            manifest.after = self.place.probe(with_ids=self.request.with_ids)
+        manifest.write(self.names)
+        log = one.log.relative_to(self.names.directory)
+        left = self.workspace.keep_failed()
+        return CaptureResult(
+            False,
+            interrupted,
+            left,
+            verdict,
+            one,
+            tuple(seen.last),
+            None if left is None else left / log,
+            tuple(manifest.remarks),
         )
 
-    def _wait(self) -> None:
-        with contextlib.suppress(ChildProcessError, OSError):
-            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
-        with contextlib.suppress(OSError):
-            os.write(self._wake, b"x")
 
-    def follow(self, take: Callable[[bytes], None], tick: Callable[[int], None]) -> Outcome:
-        pipe = self.process.stdout
-        assert pipe is not None
-        os.set_blocking(pipe.fileno(), False)
-        try:
-            with selectors.DefaultSelector() as selector:
-                for one in (pipe.fileno(), self._woken, self.stop.fileno()):
-                    selector.register(one, selectors.EVENT_READ)
-                self._heed()  # asked before it started, or just now: once, and politely
-                while not self._is_done():
-                    ready = {key.fd for key, _ in selector.select(self._patience())}
-                    if pipe.fileno() in ready and not self._read(pipe.fileno(), take):
-                        selector.unregister(pipe.fileno())
-                        self.is_open = False
-                    if self._woken in ready:
-                        selector.unregister(self._woken)
-                        self.is_over = True
-                        self._drain(pipe.fileno(), take)
-                        self._end_children()
-                    self._heed()
-                    tick(self.process.pid)
-            self._drain(pipe.fileno(), take)
-            return self._outcome()
-        finally:
-            self._clean_up(pipe)
+def commands(request: CaptureRequest, trtexec: Trtexec) -> tuple[RunPlan, ...]:
+    """What would be run, for `--dry-run`; nothing is made.
 
-    def _read(self, pipe: int, take: Callable[[bytes], None]) -> bool:
-        """Take what is there; whether the pipe is still open."""
-        try:
-            data = os.read(pipe, _CHUNK)
-        except BlockingIOError:
-            return True
-        if data:
-            take(data)
-        return bool(data)
-
-    def _drain(self, pipe: int, take: Callable[[bytes], None]) -> None:
-        """What the process has written before its end; its children may hold the pipe open for ever."""
-        while self.is_open:
-            try:
-                data = os.read(pipe, _CHUNK)
-            except BlockingIOError:
-                return
-            if not data:
-                return
-            take(data)
-
-    def _is_done(self) -> bool:
-        now = time.monotonic()
-        if self.give_up_at is not None and now >= self.give_up_at:
-            return True
-        return self.is_over and not self._members()
-
-    def _patience(self) -> float:
-        moments = [one for one in (self.timeout_at, self.kill_at, self.give_up_at) if one is not None]
-        wait = 0.02 if self.is_over else _TICK_S
-        return max(0.0, min([wait, *(one - time.monotonic() for one in moments)]))
-
-    def _heed(self) -> None:
-        """Do what a request or the clock demands."""
-        now = time.monotonic()
-        self.stop.drain()
-        if self.stop.times > self.heeded:
-            self.heeded = self.stop.times
-            if self.kill_at is not None:
-                self.kill_at = now  # Asked again: no more patience.
-            elif not self.is_over:
-                self._end(INTERRUPTED)
-        if self.timeout_at is not None and now >= self.timeout_at and not self.is_over:
-            self.timeout_at = None
-            self._end(TIMED_OUT)
-        if self.kill_at is not None and now >= self.kill_at and self.give_up_at is None:
-            alive = set(_processes_of_group(self.process.pid))
-            if (
-                self.process.pid not in alive
-            ):  # over, though the thread has not told yet: these it left behind
-                self.children |= alive
-            self._signal(signal.SIGKILL)
-            self.give_up_at = now + _GIVE_UP_S
-
-    def _end(self, why: str) -> None:
-        if not self.stopped:
-            self.stopped = why
-        if self.kill_at is None:
-            if self.ask is None:
-                self._signal(signal.SIGTERM)
-            else:
-                self.ask()
-            self.kill_at = time.monotonic() + self.grace_s
-
-    def _end_children(self) -> None:
-        """The process is over: whoever is left of its group goes too."""
-        self.children |= self._members()
-        if self.children:
-            self._signal(signal.SIGTERM)
-            if self.kill_at is None:
-                self.kill_at = time.monotonic() + self.grace_s
-
-    def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
-
-    def _members(self) -> set[int]:
-        """Processes of the group that still run, without the leader."""
-        return {pid for pid in _processes_of_group(self.process.pid) if pid != self.process.pid}
-
-    def _dismiss_guard(self) -> None:
-        """Before the process is reaped: afterwards its number may be somebody else's."""
-        self._guard.kill()
-        self._guard.communicate()
-
-    def _outcome(self) -> Outcome:
-        self._dismiss_guard()
-        code: int | None = self.process.wait() if self.is_over else None
-        number = None if code is None or code >= 0 else -code
-        return Outcome(
-            exit_code=None if number else code,
-            signal=number,
-            stopped=self.stopped,
-            started=self.started,
-            ended=datetime.now(timezone.utc),
-            wall_s=time.monotonic() - self.clock,
-            children=len(self.children),
-            is_gone=self.is_over,
-            timeout_s=self.timeout_s,
-        )
-
-    def _clean_up(self, pipe: object) -> None:
-        """However this ends, by an error of ours too, nothing is left behind."""
-        if self._guard.returncode is None:
-            self._dismiss_guard()
-        if self.process.returncode is None and not (self.give_up_at and not self.is_over):
-            self._signal(signal.SIGKILL)
-            self.process.wait()
-        pipe.close()  # type: ignore[attr-defined]
-        if self.is_over:
-            os.close(self._wake)
-        os.close(self._woken)
-
-
-def _processes_of_group(group: int) -> Iterator[int]:
-    """Ids of the live processes of a group, out of /proc; nothing where there is none."""
-    try:
-        entries = os.listdir("/proc")  # noqa: PTH208
-    except OSError:
-        return
-    for entry in entries:
-        if not entry.isdecimal():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat", "rb") as file:  # noqa: PTH123 - hundreds of them, several times a second
-                state, _, found = file.read(4096).rpartition(b")")[2].split()[:3]
-        except (OSError, ValueError):
-            continue
-        if int(found) == group and state not in (b"Z", b"X"):
-            yield int(entry)
+    Raises:
+        TrexError: An option that this trtexec does not know.
+    """
+    options = request.options
+    workspace = Workspace(
+        request.outdir, request.name, None if options.builds else Path(options.engine or "")
+    )
+    return plan(options, trtexec, workspace.names)

@@ -11,16 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.artifacts.discover import ArtifactSet, find
-from trex_tui.artifacts.jsonfile import gc_paused
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.profile import Profile
 from trex_tui.artifacts.records import Records, read
 from trex_tui.artifacts.timing import Timing
-from trex_tui.engine.build import build_bindings, build_layers, optimization_profile_of, select_profile
+from trex_tui.engine.build import (
+    build_bindings,
+    build_layers,
+    join_profile,
+    optimization_profile_of,
+    select_profile,
+)
 from trex_tui.engine.dtypes import DataType
-from trex_tui.engine.join import join_profile
 from trex_tui.engine.links import Link, follow_tensors
 from trex_tui.engine.model import Binding, Layer
 from trex_tui.errors import Diagnostic, Severity, TrexError

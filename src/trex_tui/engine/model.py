@@ -9,9 +9,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from trex_tui.engine.dtypes import DataType, TensorFormat
+from trex_tui.engine.dtypes import DataType, TensorFormat, allocated_bytes
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.padding import allocated_bytes
 
 MOST_ELEMENTS = 2**44
 """Extents that multiply to more are no size: the file is damaged. Sums of what is below fit 64 bits."""

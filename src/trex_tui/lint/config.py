@@ -1,11 +1,38 @@
-"""What a person wants of lint: which rules, from which severity on, with which numbers, and what is left alone and why."""
+"""What a person wants of lint: which rules, from which severity on, with which numbers, and what is left alone and why.
+
+The lint configuration out of configuration files and options.
+
+    [lint]
+    select = ["CONV", "QDQ001"]           # default: every rule
+    ignore = ["FMT004"]
+    min_severity = "info"                 # error, warning, info, good
+    fail_on = "warning"                   # error, warning, info, never
+
+    [lint.thresholds]
+    "CONV003.waste_pct" = 15
+
+    [[lint.suppress]]
+    rules = ["QDQ001"]                    # default: every rule
+    layers = 'name:*head*'                # a filter; default: whole findings
+    reason = "the head stays FP32 for accuracy"
+
+In a `pyproject.toml` the same stands under `tool.trex-tui.lint`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
+from trex_tui.artifacts.input_files import finite_number
+from trex_tui.config import ConfigTable, config_tables, read_config
+from trex_tui.errors import TrexError
 from trex_tui.lint.model import Rule, Severity
+from trex_tui.lint.registry import Registry, similar, thresholds
+from trex_tui.text import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +82,152 @@ class LintConfig:
 def names_rule(names: tuple[str, ...], rule: Rule) -> bool:
     """Whether ids or families name a rule."""
     return rule.id in names or rule.family in names
+
+
+TABLE = "lint"
+SUPPRESS = "suppress"
+NEVER = "never"
+MIN_SEVERITIES = tuple(one.value for one in Severity)
+FAIL_ON = (*(one.value for one in Severity if one is not Severity.GOOD), NEVER)
+_KEYS = ("select", "ignore", "min_severity", "fail_on", "thresholds", SUPPRESS)
+_SUPPRESS_KEYS = ("rules", "layers", "reason")
+
+
+def find_config(environ: Mapping[str, str], rules: Registry, file: Path | None = None) -> LintConfig:
+    """What the configuration files say together.
+
+    A stronger file replaces `select`, `ignore` and the severities of a weaker one, and single thresholds; suppressions of all
+    files hold.
+
+    Args:
+        file: Read this one alone.
+
+    Raises:
+        TrexError: A file cannot be read, or says something that cannot be.
+    """
+    tables = config_tables(environ) if file is None else [read_config(file)]
+    config = LintConfig()
+    for table in tables:
+        config = updated(config, table, rules)
+    return config
+
+
+def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConfig:
+    """A configuration with what a file says over it.
+
+    Raises:
+        TrexError: The file says something that cannot be; the message has file and key.
+    """
+    values = table.values.get(TABLE, {})
+    if not isinstance(values, dict):
+        raise TrexError(f"{table.place(TABLE)} must be a table")
+    _check_keys(values, _KEYS, table.place(TABLE))
+    places = {key: table.place(f"{TABLE}.{key}") for key in _KEYS}
+    changes: dict[str, Any] = {}
+    for key in ("select", "ignore"):
+        if key in values:
+            changes[key] = rule_names(_strings(values[key], places[key]), rules, places[key])
+    if "min_severity" in values:
+        changes["min_severity"] = Severity(_choice(values, "min_severity", MIN_SEVERITIES, places))
+    if "fail_on" in values:
+        changes["fail_on"] = fail_on_of(_choice(values, "fail_on", FAIL_ON, places))
+    if "thresholds" in values:
+        stated = _thresholds(values["thresholds"], rules, places["thresholds"])
+        changes["thresholds"] = {**config.thresholds, **stated}
+    if SUPPRESS in values:
+        stated_here = _suppressions(values[SUPPRESS], rules, places[SUPPRESS])
+        changes["suppressions"] = (*config.suppressions, *stated_here)
+    return replace(config, **changes)
+
+
+def rule_names(names: Sequence[str], rules: Registry, place: str) -> tuple[str, ...]:
+    """Ids and families as rules have them.
+
+    Raises:
+        TrexError: One is neither; `place` stands in front.
+    """
+    try:
+        return tuple(dict.fromkeys(rules.checked_name(name) for name in names))
+    except TrexError as error:
+        raise TrexError(f"{place}: {error}") from None
+
+
+def fail_on_of(word: str) -> Severity | None:
+    """A word of `FAIL_ON` as `LintConfig` has it."""
+    return None if word == NEVER else Severity(word)
+
+
+def _check_keys(values: Mapping[str, Any], known: Sequence[str], place: str) -> None:
+    for key in values:
+        if key not in known:
+            hint = similar(key, known) or f"known are {', '.join(known)}"
+            raise TrexError(f"{place}: no key {printable(key)!r}; {hint}")
+
+
+def _choice(values: Mapping[str, Any], key: str, known: Sequence[str], places: Mapping[str, str]) -> str:
+    value = values[key]
+    if value not in known:
+        raise TrexError(f"{places[key]}: {printable(str(value))[:40]} is none of {', '.join(known)}")
+    return str(value)
+
+
+def _strings(value: object, place: str) -> list[str]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise TrexError(f'{place} must be a list of texts, such as ["CONV001"]')
+    return listed
+
+
+def _thresholds(value: object, rules: Registry, place: str) -> dict[str, float]:
+    if not isinstance(value, dict):
+        raise TrexError(f"{place} must be a table")
+    known = thresholds(rules.rules)
+    found = {}
+    for key, one in _flat(value).items():
+        if key not in known:
+            hint = similar(key, list(known)) or "`trex-tui lint --explain ID` tells those of a rule"
+            raise TrexError(f"{place}: no threshold {printable(key)!r}; {hint}")
+        number = finite_number(one)
+        if number is None or math.isnan(number):
+            raise TrexError(f"{place}: {key} = {printable(str(one))[:40]} is no number")
+        found[key] = number
+    return found
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """TOML takes `CONV003.waste_pct = 15` for a table in a table."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found
+
+
+def _suppressions(value: object, rules: Registry, place: str) -> list[Suppression]:
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise TrexError(f"{place} must be tables [[{place.rpartition(': ')[2]}]]")
+    return [_suppression(one, rules, f"{place}[{number}]") for number, one in enumerate(value, 1)]
+
+
+def _suppression(value: Mapping[str, Any], rules: Registry, place: str) -> Suppression:
+    _check_keys(value, _SUPPRESS_KEYS, place)
+    for key in ("layers", "reason"):
+        if not isinstance(value.get(key, ""), str):
+            raise TrexError(f"{place}.{key} must be a text")
+    reason, layers = " ".join(value.get("reason", "").split()), value.get("layers", "").strip()
+    if not reason:
+        raise TrexError(f"{place}: it needs a reason")
+    names = rule_names(_strings(value.get("rules", []), f"{place}.rules"), rules, f"{place}.rules")
+    if not names and not layers:
+        raise TrexError(f"{place}: it needs rules or layers; without either it would leave out everything")
+    if layers:
+        _check_filter(layers, f"{place}.layers")
+    return Suppression(names, layers, reason, place)
+
+
+def _check_filter(text: str, place: str) -> None:
+    from trex_tui.analysis.filter import FilterError, parse
+
+    try:
+        parse(text)
+    except FilterError as error:
+        raise TrexError(f"{place}: {error.pointed}") from None

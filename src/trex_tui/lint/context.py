@@ -15,7 +15,7 @@ from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
 from trex_tui.analysis.timing import TimingStatistics, timing_statistics
-from trex_tui.artifacts.kinds import ArtifactKind
+from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -24,8 +24,8 @@ from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import Tactic, parse_tactic
 
 if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log
-    from trex_tui.analysis.build_trace import LayerChoice
-    from trex_tui.artifacts.buildlog import BuildTrace
+    from trex_tui.analysis.build import LayerChoice
+    from trex_tui.buildlog import BuildTrace
 
 QUANTIZED = frozenset({DataType.INT8, DataType.FP8, DataType.FP4, DataType.INT4})
 FLOATING = frozenset({DataType.FP32, DataType.TF32, DataType.FP16, DataType.BF16})
@@ -135,7 +135,7 @@ class Context:
     @cached_property
     def build_trace(self) -> BuildTrace | None:
         """What the log of the build tells; None without one. The first to ask pays for reading it."""
-        from trex_tui.lint.logs import trace_of
+        from trex_tui.lint.trtexec_runs import trace_of
 
         return trace_of(self.engine, ArtifactKind.BUILD_LOG)
 
@@ -145,7 +145,7 @@ class Context:
         trace = self.build_trace
         if trace is None:
             return ()
-        from trex_tui.analysis.build_trace import layer_choices
+        from trex_tui.analysis.build import layer_choices
 
         return layer_choices(trace, self.engine)
 

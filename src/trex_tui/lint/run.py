@@ -15,10 +15,18 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression, names_rule
 from trex_tui.lint.context import Context
-from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.model import (
+    Confidence,
+    Finding,
+    Judged,
+    LintResult,
+    NotChecked,
+    Rule,
+    Severity,
+    Suppressed,
+)
 from trex_tui.lint.registry import registry
-from trex_tui.lint.result import Judged, LintResult, Suppressed
-from trex_tui.lint.stakes import union_of_stakes, within_layers
+from trex_tui.lint.savings import union_of_stakes, within_layers
 
 SMALL_STAKE = 0.01
 """Share of the sum over layers below which a stake makes its finding one step milder."""
@@ -121,7 +129,7 @@ def _failure(rule: Rule, error: Exception) -> str:
     import logging  # all for what never happens
     import traceback
 
-    from trex_tui.faults import note
+    from trex_tui.crash_log import note
 
     note(error)
     logger = logging.getLogger(__name__)
@@ -225,7 +233,10 @@ def _divided(
 def _matching_layers(engine: Engine, suppression: Suppression) -> frozenset[int] | None:
     if not suppression.layers:
         return None
-    from trex_tui.filtering import FilterError, filter_layers  # 15 ms, and most configurations have no filter
+    from trex_tui.analysis.filter import (  # 15 ms, and most configurations have no filter
+        FilterError,
+        filter_layers,
+    )
 
     try:
         return frozenset(layer.index for layer in filter_layers(engine, suppression.layers))

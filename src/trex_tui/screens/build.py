@@ -11,21 +11,20 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from textual.widget import Widget
 
-from trex_tui.actions import Place
-from trex_tui.analysis.build_layers import BuildFacts, TacticRow, TunedLayer, tactic_rows
+from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, tactic_rows
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.reports.build_nodes import nothing_words
-from trex_tui.reports.listing import ListingOffer
-from trex_tui.screens.building import BuildAsked, log_of_build
-from trex_tui.screens.choose import ChooseScreen, choose_sort
+from trex_tui.report.listing import ListingOffer
+from trex_tui.report.views.build_details import nothing_words
+from trex_tui.screens.build_job import BuildAsked, log_of_build
+from trex_tui.screens.dialogs import ChooseScreen, TextScreen, choose_sort
+from trex_tui.screens.navigation import LayerJumped
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
-from trex_tui.screens.text import TextScreen
-from trex_tui.screens.walk import LayerJumped
 from trex_tui.text import format_bytes, format_ms, printable
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.build_outline import Outline
-from trex_tui.widgets.build_views import (
+from trex_tui.widgets.build_tables import (
     OUTLINES,
     View,
     fill_tables,
@@ -39,11 +38,9 @@ from trex_tui.widgets.build_views import (
     tactics_summary,
     words_of,
 )
-from trex_tui.widgets.facts import fact_lines, sentence_line
-from trex_tui.widgets.line_view import FittedView
-from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
-from trex_tui.widgets.wrapped_lines import TextLine
+from trex_tui.widgets.text_view import FittedView, TextLine, fact_lines, sentence_line
 
 _OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
 """Actions that mean nothing until a log has been read."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,21 +19,32 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Label, Static
 
-from trex_tui.capture.abilities import Trtexec
-from trex_tui.capture.again import Again
-from trex_tui.capture.earlier import number
-from trex_tui.capture.locate import find_trtexec
-from trex_tui.capture.options import checked_inputs
-from trex_tui.capture.quoting import command_line
-from trex_tui.capture.work import Request, commands
+from trex_tui.analysis.load import LoadOptions, load
+from trex_tui.capture.options import checked_inputs, command_line
+from trex_tui.capture.process import Stop
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.rerun import Rerun, number, plan_rerun
+from trex_tui.capture.run import CaptureRequest, CaptureResult, capture, commands
+from trex_tui.capture.trtexec import Trtexec, find_trtexec
+from trex_tui.crash_log import sentence
+from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
-from trex_tui.faults import sentence
-from trex_tui.screens.dialog import Dialog
-from trex_tui.screens.prompt import PromptInput
-from trex_tui.text import format_bytes, printable
-from trex_tui.widgets.facts import fact_lines, heading_line, sentence_line
+from trex_tui.report.views.capture import CaptureView, clock, facts
+from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
+from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
 from trex_tui.widgets.scroll import TextScroll
-from trex_tui.widgets.wrapped_lines import TextLine, WrappedLines
+from trex_tui.widgets.text_view import (
+    TextLine,
+    WrappedLines,
+    fact_lines,
+    heading_line,
+    sections,
+    sentence_line,
+)
+
+if TYPE_CHECKING:
+    from trex_tui.app import TrexApp
+    from trex_tui.screens.engine import EngineScreen
 
 _DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
 _DEFAULTS = {"duration": "3", "iterations": "10"}
@@ -42,7 +56,7 @@ _LABEL_WIDTH = 8
 class Chosen:
     """What a person wants to be run."""
 
-    request: Request
+    request: CaptureRequest
     trtexec: Trtexec
 
 
@@ -76,7 +90,7 @@ class CaptureScreen(Dialog[Chosen]):
     }
     """
 
-    def __init__(self, again: Again) -> None:
+    def __init__(self, again: Rerun) -> None:
         super().__init__()
         self.again = again
         self._trtexec: Trtexec | None = None
@@ -142,10 +156,10 @@ class CaptureScreen(Dialog[Chosen]):
         self._show()
 
     @property
-    def request(self) -> Request:
+    def request(self) -> CaptureRequest:
         """What would be done."""
         again = self.again
-        return Request(again.options, again.outdir, again.name)
+        return CaptureRequest(again.options, again.outdir, again.name)
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -224,3 +238,284 @@ def _engine_words(path: Path) -> str:
         return f"{path} · {format_bytes(path.stat().st_size)}"
     except OSError:
         return str(path)
+
+
+_MOST_SAID, _MOST_SAID_LIVE = 200, 4
+_LEAST_WIDTH = 20
+_RUNNING = "Esc or Ctrl-C asks trtexec to stop"
+_STOPPING = "asked to stop; once more ends it at once"
+_OVER = "j k scroll · Esc closes"
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A new set.
+
+    Attributes:
+        remarks: What to know of its numbers.
+    """
+
+    engine: Engine
+    remarks: tuple[str, ...]
+
+
+@dataclass
+class Progress(Message):
+    """How far it is; a later one replaces those still waiting."""
+
+    heading: str
+    facts: tuple[str, ...]
+    last: tuple[str, ...]
+
+    def can_replace(self, message: Message) -> bool:
+        """An older state is of no interest."""
+        return isinstance(message, Progress)
+
+
+@dataclass
+class Said(Message):
+    """A sentence that stays."""
+
+    text: str
+    is_warning: bool
+
+
+@dataclass
+class CaptureEnded(Message):
+    """It is over: with a result, or with the reason why there is none; and with the new engine if all went well."""
+
+    result: CaptureResult | None
+    engine: Engine | None = None
+    problem: str = ""
+
+
+class WindowView(CaptureView):
+    """What the thread that captures tells, as messages."""
+
+    def __init__(self, post: Callable[[Message], object]) -> None:
+        super().__init__(io.StringIO())  # nothing is written to it
+        self._post = post
+
+    def post(self, message: Message) -> None:
+        """Send; who is gone does not hear it."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the program ends
+            self._post(message)
+
+    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
+        """How far it is."""
+        self._warn(seen)
+        stage, *more = facts(seen, rss_bytes)
+        heading = f"{self.title}  {clock(elapsed_s)}  {stage}"
+        self.post(Progress(heading, tuple(more), tuple(seen.last)))
+
+    def say(self, text: str) -> None:
+        """A sentence."""
+        self.post(Said(text, is_warning=False))
+
+    def warn(self, text: str) -> None:
+        """A warning of trtexec."""
+        self.post(Said(text, is_warning=True))
+
+
+def capture_and_load(chosen: Chosen, options: LoadOptions, stop: Stop, view: WindowView) -> None:
+    """Capture, read what came of it, and tell; for a thread of its own."""
+    from trex_tui.artifacts import find
+    from trex_tui.capture.plan import Names
+
+    request = chosen.request
+    result = engine = None
+    try:
+        result = capture(request, chosen.trtexec, stop, view)
+        if result.passed:
+            graph = Names(request.outdir, request.name).file("graph.json")
+            engine = load(find(graph)[0], options)
+    except Exception as error:  # noqa: BLE001 - the window stays open until it knows the end
+        view.post(CaptureEnded(result, problem=sentence(error)))
+        return
+    view.post(CaptureEnded(result, engine))
+
+
+class CaptureRunScreen(Dialog[Captured]):
+    """Runs what was chosen. It closes by itself when there is a new set, and stays to tell what went wrong.
+
+    Args:
+        chosen: What to do.
+        options: How to load what comes of it.
+    """
+
+    DEFAULT_CSS = """
+    CaptureRunScreen > TextScroll.dialog, CaptureRunScreen > TextScroll.dialog:focus {
+        width: 110;
+        height: 80%;
+        & WrappedLines { width: 100%; }
+    }
+    """
+
+    def __init__(self, chosen: Chosen, options: LoadOptions | None = None) -> None:
+        super().__init__()
+        self._chosen, self._options = chosen, options or LoadOptions()
+        self._stop = Stop()
+        self.is_over = False
+        self._progress = Progress("starting", (), ())
+        self._said: list[TextLine] = []
+        self._verdict: list[TextLine] = []
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        window = TextScroll(WrappedLines(), classes="dialog")
+        window.border_title = Content(f"Measuring {printable(self._chosen.request.name)}").markup
+        window.border_subtitle = _RUNNING
+        yield window
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self._show()
+        view = WindowView(self.post_message)
+        self.run_worker(lambda: capture_and_load(self._chosen, self._options, self._stop, view), thread=True)
+
+    def on_unmount(self) -> None:
+        """The program ends, by a signal: trtexec is asked too. The process that guards it does the rest."""
+        self.asks_to_stop()
+
+    def asks_to_stop(self) -> bool:
+        """Ask trtexec to stop; false if there is nothing to stop any more."""
+        if self.is_over:
+            return False
+        self._stop.request()
+        if self.is_mounted:
+            self.query_one(TextScroll).border_subtitle = _STOPPING
+        return True
+
+    def action_dismiss_dialog(self) -> None:
+        """Ask for the end while it runs; then close."""
+        if not self.asks_to_stop():
+            self.dismiss(None)
+
+    # What it is told
+
+    @on(Progress)
+    def _progressed(self, event: Progress) -> None:
+        event.stop()
+        self._progress = event
+        self._show()
+
+    @on(Said)
+    def _was_said(self, event: Said) -> None:
+        event.stop()
+        self._said.append(sentence_line(event.text, "$warning" if event.is_warning else ""))
+        del self._said[:-_MOST_SAID]
+        self._show()
+
+    @on(CaptureEnded)
+    def _ended(self, event: CaptureEnded) -> None:
+        event.stop()
+        self.is_over = True
+        self._stop.close()
+        if event.engine is not None and event.result is not None:
+            self.dismiss(Captured(event.engine, event.result.remarks))
+            return
+        self._verdict = list(_verdict_lines(event))
+        window = self.query_one(TextScroll)
+        window.border_subtitle = _OVER
+        self._show()
+        window.scroll_home(animate=False)
+
+    # What it says
+
+    def _show(self) -> None:
+        region = self.query_one(TextScroll).scrollable_content_region
+        last = [printable(text) for text in self._progress.last if text.strip()]
+        if self.is_over:
+            parts = [[heading_line("How it ended"), *self._verdict], self._said]
+        else:
+            # While it runs the newest lines are those to see, without scrolling.
+            parts = [self._state_lines(), self._said[-_MOST_SAID_LIVE:]]
+            used = sum(len(line.wrap(region.width)) for part in parts for line in part) + len(parts) + 1
+            last = [_cut(text, region.width) for text in last[-max(3, region.height - used) :]]
+        log = [TextLine(Content.styled(text, "$muted"), 2) for text in last]
+        parts.append([heading_line("Last lines of the log"), *log] if log else [])
+        self.query_one(WrappedLines).show(sections(*parts))
+
+    def _state_lines(self) -> list[TextLine]:
+        """What it is at; always as many, so that nothing jumps."""
+        return [
+            TextLine(Content.styled(printable(self._progress.heading), "bold"), 2),
+            TextLine(Content.styled(f"  {printable(' · '.join(self._progress.facts))}", "$muted"), 4),
+        ]
+
+
+def _cut(text: str, width: int) -> str:
+    """A line of the log as wide as the window; whole lines once somebody has the time to read them."""
+    return text if len(text) <= width or width < _LEAST_WIDTH else text[: width - 1] + ELLIPSIS
+
+
+def _verdict_lines(event: CaptureEnded) -> Iterator[TextLine]:
+    result = event.result
+    if event.problem:
+        yield sentence_line(event.problem, "$error")
+    elif result is not None and result.interrupted:
+        yield sentence_line("Interrupted.", "$warning")
+    elif result is not None:
+        what = f"The {result.run.role} run" if result.run else "The capture"
+        yield sentence_line(f"{what} failed: {result.verdict}", "$error")
+    if result is not None and result.log is not None:
+        yield sentence_line(f"The whole log: {result.log}")
+    for remark in result.remarks if result is not None else ():
+        yield sentence_line(f"Note: {remark}", "$warning")
+
+
+_MOST_NAME = 40
+
+
+class Capturer:
+    """One capture of the engine of a screen."""
+
+    def __init__(self, app: TrexApp, screen: EngineScreen) -> None:
+        self._app = app
+        self._screen = screen
+        self._engine = screen.engine
+
+    def ask(self) -> None:
+        """Show what would be run; nothing is, before a person says so."""
+        again = again_of(self._engine)
+        if self._app.is_web:
+            # Whoever reaches the port may look; to run programs takes an account on this machine.
+            again = again.impossible("nothing is run for a browser")
+        self._app.push_screen(CaptureScreen(again), self._chosen)
+
+    def _chosen(self, chosen: Chosen | None) -> None:
+        if chosen is not None:
+            self._app.push_screen(CaptureRunScreen(chosen, self._app.options), self._captured)
+
+    def _captured(self, captured: Captured | None) -> None:
+        if captured is None:
+            return
+        new = captured.engine
+        self._app.captured.append(new)
+        for remark in captured.remarks:
+            self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
+        options = {
+            "compare": f"compare it with {_name(self._engine)}",
+            "open": "open it; q comes back here",
+            "stay": "stay here; Compare offers it",
+        }
+        question = ChooseScreen(f"Captured {_name(new)}", options, "compare")
+        self._app.push_screen(question, lambda answer: self._answered(answer, new))
+
+    def _answered(self, answer: str | None, new: Engine) -> None:
+        if answer == "compare":
+            self._screen.compare_also(new)
+        elif answer == "open":
+            self._screen.open_other(new, others=(self._engine,), tab="overview")
+
+
+def again_of(engine: Engine) -> Rerun:
+    """How the engine would be measured once more."""
+    capture = engine.capture
+    command, clocks = (capture.command, capture.clocks) if capture is not None else ((), None)
+    again = plan_rerun(engine.source, command, engine.tensorrt_version, clocks)
+    return again if os.name == "posix" else again.impossible("trtexec is captured on Linux only")
+
+
+def _name(engine: Engine) -> str:
+    return shorten_middle(printable(engine.name), _MOST_NAME)

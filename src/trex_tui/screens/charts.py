@@ -13,19 +13,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from trex_tui.actions import Place
-from trex_tui.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.charts.figure import Chart, Figure, Palette, Subject, draw
-from trex_tui.charts.grid import Line
-from trex_tui.charts.scatter import AXES
+from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.faults import internal
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
+from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject, draw
+from trex_tui.report.charts.grid import Line
+from trex_tui.report.charts.scatter_charts import AXES
+from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.pane import EnginePane
-from trex_tui.theme import kind_style, precision_style
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.chart import ChartList, ChartPicked, ChartResized, ChartView
+from trex_tui.widgets.theme import kind_style, precision_style
 
 PALETTE = Palette(kind_style, precision_style)
 _MOST_KEPT = 16

@@ -14,25 +14,69 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher
 
-from trex_tui.actions import TABS, Place
+from trex_tui.analysis.columns import derived
+from trex_tui.analysis.dataflow import whole_lanes
+from trex_tui.analysis.filter import FilterError, filter_layers
+from trex_tui.analysis.filter.select import values_of
+from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.faults import internal
-from trex_tui.filtering import FilterError, filter_layers
-from trex_tui.screens.building import BuildingScreen
-from trex_tui.screens.comparing import ComparingPane, OtherOpened
-from trex_tui.screens.frame import TooSmall
-from trex_tui.screens.notes import NotesScreen
+from trex_tui.report.views.layer_details import node_shares
+from trex_tui.screens.build import BuildPane
+from trex_tui.screens.build_job import BuildingScreen
+from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.compare import ComparePane
+from trex_tui.screens.compare_job import ComparingPane, OtherOpened
+from trex_tui.screens.latency import LatencyPane
+from trex_tui.screens.layers import LayersPane
+from trex_tui.screens.lint import LintPane
+from trex_tui.screens.main_screen import TooSmall
+from trex_tui.screens.memory import MemoryPane
+from trex_tui.screens.navigation import Trail
+from trex_tui.screens.overview import OverviewPane
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
-from trex_tui.screens.panes import PANES
-from trex_tui.screens.walk import Trail
-from trex_tui.screens.warming import warm
-from trex_tui.services.reload import changes, corresponding
+from trex_tui.screens.reload import changes, corresponding
+from trex_tui.screens.text_screens import NotesScreen
 from trex_tui.text import plural, printable
+from trex_tui.widgets.actions import TABS, Place
 from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.chrome import EngineHeader, TabBar, TabChosen
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
-from trex_tui.widgets.header import EngineHeader
-from trex_tui.widgets.tab_bar import TabBar, TabChosen
+from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
+
+PANES: dict[str, type[EnginePane]] = {
+    "overview": OverviewPane,
+    "layers": LayersPane,
+    "latency": LatencyPane,
+    "charts": ChartsPane,
+    "memory": MemoryPane,
+    "lint": LintPane,
+    "build": BuildPane,
+    "compare": ComparePane,
+}
+"""By the identifier of `actions.TABS`."""
+
+
+def warm(engine: Engine) -> None:
+    """Compute what is kept of an engine: products and roofs, names to filter by, the dataflow, times by ONNX node.
+
+    Half a second at 20 000 layers; meant for a thread, once the engine is on screen.
+    """
+    try:
+        _warm(engine)
+    except Exception as error:  # noqa: BLE001 - who wants one of these computes it again, and tells what is wrong
+        note(error)
+
+
+def _warm(engine: Engine) -> None:
+    derived(engine)
+    values = values_of(engine)
+    _ = values.folded_names
+    for column in ("kind", "precision", "latency_ms", "latency_pct"):
+        values.counts(column)
+    for most in (MOST_LANES, MOST_LANES_NARROW):
+        whole_lanes(engine, most)
+    node_shares(engine)
 
 
 @dataclass
@@ -311,7 +355,7 @@ class EngineScreen(BuildingScreen):
 
     def action_capture(self) -> None:
         """Measure the engine once more, after asking."""
-        from trex_tui.capturing import Capturer
+        from trex_tui.screens.capture import Capturer
 
         Capturer(self._trex_app, self).ask()
 

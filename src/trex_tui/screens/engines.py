@@ -12,23 +12,22 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from trex_tui.actions import Place
-from trex_tui.analysis.latency import EndToEnd, end_to_end
+from trex_tui.analysis.timing import EndToEnd, end_to_end
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, Severity
-from trex_tui.screens.frame import MainScreen, TooSmall
-from trex_tui.screens.notes import diagnostic_lines
-from trex_tui.screens.text import TextScreen
-from trex_tui.services.compared import MOST_OTHERS
+from trex_tui.screens.comparison_choice import MOST_OTHERS
+from trex_tui.screens.dialogs import TextScreen
+from trex_tui.screens.main_screen import MainScreen, TooSmall
+from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_bytes, format_ms, plural, printable
-from trex_tui.theme import precision_style
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.header import missing_parts
-from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.widgets.chrome import SummaryLine, missing_parts
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column
-from trex_tui.widgets.wrapped_lines import TextLine
+from trex_tui.widgets.text_view import TextLine
+from trex_tui.widgets.theme import precision_style
 
 if TYPE_CHECKING:
     from trex_tui.app import TrexApp

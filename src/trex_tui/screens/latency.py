@@ -9,30 +9,28 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from trex_tui.actions import Place
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.totals import sum_latency_ms
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import Severity
-from trex_tui.lint.result import LintResult
-from trex_tui.reports.findings import layer_marks
-from trex_tui.reports.overview import no_profile
-from trex_tui.screens.choose import ChooseScreen
-from trex_tui.screens.columns import ColumnsScreen
+from trex_tui.lint.model import LintResult, Severity
+from trex_tui.report.views.engine import no_profile
+from trex_tui.report.views.lint import layer_marks
+from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
-from trex_tui.services.reload import corresponding
+from trex_tui.screens.reload import corresponding
 from trex_tui.text import format_ms, format_pct, plural
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import (
+from trex_tui.widgets.chrome import SummaryLine
+from trex_tui.widgets.layer_columns import (
     LATENCY_COLUMNS,
     MARK_COLUMN,
     chosen_columns,
     latency_columns,
     mark_column,
 )
-from trex_tui.widgets.summary_line import SummaryLine
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortChanged, SortKey, VirtualTable
 from trex_tui.widgets.table_model import Column as TableColumn
 

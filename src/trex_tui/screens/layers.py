@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -12,23 +12,22 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
-from trex_tui.actions import Place
-from trex_tui.analysis.build_layers import BuildFacts
+from trex_tui.analysis.build import BuildFacts
 from trex_tui.analysis.columns import Derived, derived
-from trex_tui.analysis.grouping import Grouping, Path
+from trex_tui.analysis.modules import Grouping
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.result import LintResult
-from trex_tui.reports.build_tuning import layer_build_lines
-from trex_tui.reports.findings import layer_finding_lines, layer_marks
-from trex_tui.screens.answering import AnswerFailed, answering
-from trex_tui.screens.choose import ChooseScreen
+from trex_tui.lint.model import LintResult
+from trex_tui.report.views.build_details import layer_build_lines
+from trex_tui.report.views.lint import layer_finding_lines, layer_marks
+from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.navigation import LayerJumped, NeighboursAsked
 from trex_tui.screens.pane import EnginePane, LayerChosen
-from trex_tui.screens.walk import LayerJumped, NeighboursAsked
+from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.layer_details import LayerDetails
 from trex_tui.widgets.layer_tree import LayerTree
-from trex_tui.widgets.linked_lines import LinkFollowed
+from trex_tui.widgets.linked_text import LayerDetails, LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
 from trex_tui.widgets.table import RowHighlighted, RowSelected
 
@@ -163,7 +162,7 @@ class LayersPane(EnginePane):
             self._compute()
 
     @work(thread=True)
-    @answering("Products and roofs")
+    @posts_errors("Products and roofs")
     def _compute(self) -> None:
         self.post_message(FactsComputed(derived(self.engine)))
 

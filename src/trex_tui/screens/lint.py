@@ -11,21 +11,79 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
-from trex_tui.actions import Place
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.result import LintResult
-from trex_tui.reports.findings import Entry, entries, finding_lines, summary_words
-from trex_tui.reports.layer_text import Line
-from trex_tui.screens.choose import ChooseScreen
-from trex_tui.screens.linting import SuppressionAsked
+from trex_tui.lint.model import LintResult, Severity
+from trex_tui.report.colours import severity_style
+from trex_tui.report.views.layer_details import Line
+from trex_tui.report.views.lint import Entry, entries, finding_lines, summary_words
+from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.lint_job import SuppressionAsked
+from trex_tui.screens.navigation import LayerJumped
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
-from trex_tui.screens.walk import LayerJumped
+from trex_tui.text import format_ms
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.finding_table import STAKE, finding_columns
-from trex_tui.widgets.linked_lines import LinkedLines, LinkFollowed
-from trex_tui.widgets.summary_line import SummaryLine
+from trex_tui.widgets.chrome import SummaryLine
+from trex_tui.widgets.linked_text import LinkedLines, LinkFollowed
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table_model import Column
+
+STAKE = "stake_ms"
+
+
+def finding_columns(engine: Engine) -> list[Column[Entry]]:
+    """What tells most first; what was found and where share the rest of the line."""
+
+    def _where(entry: Entry) -> str:
+        return engine.layers[entry.layers[0]].name if entry.layers else "the engine"
+
+    return [
+        Column(
+            "mark", "", lambda entry: entry.mark, width=1, style=_style, description="How much it matters."
+        ),
+        Column(
+            "rule", "Rule", lambda entry: entry.rule, width=10, style=_style, description="Id of the rule."
+        ),
+        Column(
+            STAKE,
+            "At stake",
+            lambda entry: entry.stake_ms,
+            format=format_ms,
+            align="right",
+            width=9,
+            description="stake_ms: milliseconds that could be won, by the rule's estimate.",
+        ),
+        Column(
+            "layers",
+            "Layers",
+            lambda entry: len(entry.layers) or None,
+            align="right",
+            width=6,
+            priority=1,
+            description="How many layers it is about.",
+        ),
+        Column("title", "Finding", lambda entry: entry.title, flex=True, width=40, style=_message_style),
+        Column("where", "Where", _where, flex=True, width=20, priority=2, style=lambda _: "$muted"),
+        Column(
+            "confidence",
+            "Sure",
+            lambda entry: entry.judged.confidence.value if entry.judged else None,
+            width=6,
+            priority=3,
+            style=lambda _: "$muted",
+            description="How sure the rule is of its milliseconds.",
+        ),
+    ]
+
+
+def _style(entry: Entry) -> str:
+    return severity_style(entry.severity)
+
+
+def _message_style(entry: Entry) -> str:
+    return "" if entry.severity in (Severity.ERROR, Severity.WARNING, Severity.INFO) else "$muted"
+
 
 LOOKING = "The rules are looking …"
 CLEAN = "Nothing was found."

@@ -14,13 +14,12 @@ from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
 
-from trex_tui.actions import Place
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
 from trex_tui.engine.columns import Column as EngineColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.reports.memory import (
+from trex_tui.report.views.memory import (
     MOST_TENSORS,
     LiveWords,
     MemoryFigures,
@@ -32,27 +31,25 @@ from trex_tui.reports.memory import (
     unknown_sentences,
     weights_sentence,
 )
-from trex_tui.screens.answering import AnswerFailed, answering
-from trex_tui.screens.choose import choose_sort
+from trex_tui.screens.dialogs import choose_sort
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import format_bytes, format_count, plural, printable
-from trex_tui.widgets.bars import Bar, BarTable, bar_lines
+from trex_tui.widgets.actions import Place
+from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.facts import fact_lines, heading_line, sections, sentence_line
-from trex_tui.widgets.line_view import FittedView
-from trex_tui.widgets.memory_columns import main_column, memory_columns
-from trex_tui.widgets.shares import kind_style_of
+from trex_tui.widgets.layer_columns import main_column, memory_columns
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
-from trex_tui.widgets.table_layout import fit
-from trex_tui.widgets.wrapped_lines import TextLine
+from trex_tui.widgets.table_model import fit
+from trex_tui.widgets.text_view import FittedView, TextLine, fact_lines, heading_line, sections, sentence_line
 
 _SIZE, _SPAN, _GAP = 9, 9, 2
 """Cells for a size, for the layers that a tensor lives from and to, and between."""
 
 
 @dataclass
-class Computed(Message):
+class MemoryComputed(Message):
     """What takes a computation is there."""
 
     figures: MemoryFigures
@@ -93,12 +90,12 @@ class MemoryPane(EnginePane):
         self.strip.show((), "…", None)
         self.run_worker(self._compute, thread=True, exclusive=True)
 
-    @answering("What is live when")
+    @posts_errors("What is live when")
     def _compute(self) -> None:
-        self.post_message(Computed(memory_figures(self.engine)))
+        self.post_message(MemoryComputed(memory_figures(self.engine)))
 
-    @on(Computed)
-    def _computed(self, event: Computed) -> None:
+    @on(MemoryComputed)
+    def _computed(self, event: MemoryComputed) -> None:
         event.stop()
         self.figures = event.figures
         activations = event.figures.activations

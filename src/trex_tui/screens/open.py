@@ -13,9 +13,9 @@ from textual.widgets import Input
 from textual.worker import get_current_worker
 
 from trex_tui.errors import TrexError
-from trex_tui.screens.answering import AnswerFailed, answering
-from trex_tui.screens.prompt import PromptScreen
-from trex_tui.services.completion import common_beginning, completions, typed_path
+from trex_tui.report.path_completion import common_beginning, completions, typed_path
+from trex_tui.screens.dialogs import PromptScreen
+from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 
 
 @dataclass
@@ -63,7 +63,7 @@ class OpenScreen(PromptScreen[str]):
             self._show(self._recent)
 
     @work(thread=True, exclusive=True)
-    @answering("The completion of paths")
+    @posts_errors("The completion of paths")
     def _complete(self, text: str) -> None:
         paths = completions(text)
         if not get_current_worker().is_cancelled:

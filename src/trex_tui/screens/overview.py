@@ -14,21 +14,20 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from trex_tui.actions import Place
 from trex_tui.analysis import conditions
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.totals import hottest
+from trex_tui.analysis.structure import hottest
 from trex_tui.engine.columns import Column as EngineColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.result import LintResult
-from trex_tui.reports.findings import worst_lines
-from trex_tui.reports.overview import (
+from trex_tui.lint.model import LintResult
+from trex_tui.report.views.engine import (
     NO_RUN,
     Analysis,
     analyse,
     bound_sentences,
     condition_facts,
+    doubt_sentences,
     engine_facts,
     gap_sentences,
     memory_facts,
@@ -38,27 +37,26 @@ from trex_tui.reports.overview import (
     throughput_facts,
     work_facts,
 )
-from trex_tui.reports.summary import doubt_sentences
-from trex_tui.screens.answering import AnswerFailed, answering
+from trex_tui.report.views.lint import worst_lines
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, plural
-from trex_tui.widgets.bars import BarTable, bar_lines
+from trex_tui.widgets.actions import Place
+from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import latency_columns
-from trex_tui.widgets.facts import (
+from trex_tui.widgets.layer_columns import latency_columns
+from trex_tui.widgets.linked_text import text_lines
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table_model import Column, fit
+from trex_tui.widgets.text_view import (
     FittedLines,
+    TextLine,
     fact_lines,
     heading_line,
     sections,
     sentence_line,
 )
-from trex_tui.widgets.linked_lines import text_lines
-from trex_tui.widgets.scroll import TextScroll
-from trex_tui.widgets.shares import computed_share_tables, share_tables
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
-from trex_tui.widgets.table_layout import fit
-from trex_tui.widgets.table_model import Column
-from trex_tui.widgets.wrapped_lines import TextLine
 
 MOST_FINDINGS = 4
 """Findings told of; the screen for them has the rest."""
@@ -115,7 +113,7 @@ class OverviewPane(EnginePane):
         self._show_hot(None)
         self.call_after_refresh(self.run_worker, self._analyse, thread=True, exclusive=True)
 
-    @answering("What the overview computes")
+    @posts_errors("What the overview computes")
     def _analyse(self) -> None:
         self.post_message(Analysed(analyse(self.engine)))
 

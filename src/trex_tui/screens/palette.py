@@ -16,13 +16,12 @@ from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits
 from textual.message import Message
 from textual.widgets import Input, OptionList
 
-from trex_tui.actions import Action, Place, actions_in, key_label
+from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine.model import Layer
-from trex_tui.filtering import FilterError, filter_layers
-from trex_tui.screens.choose import has_room
-from trex_tui.screens.dialog import bring_to_top, is_open
+from trex_tui.screens.dialogs import bring_to_top, has_room, is_open
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.text import format_ms, printable, shorten_middle
+from trex_tui.widgets.actions import Action, Place, actions_in, key_label
 
 if TYPE_CHECKING:
     from textual.app import SystemCommand

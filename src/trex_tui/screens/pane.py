@@ -15,10 +15,10 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
 if TYPE_CHECKING:
-    from trex_tui.analysis.build_layers import BuildFacts
-    from trex_tui.lint.result import LintResult
-    from trex_tui.reports.diff.choice import Shown
-    from trex_tui.reports.listing import ListingOffer
+    from trex_tui.analysis.build import BuildFacts
+    from trex_tui.lint.model import LintResult
+    from trex_tui.report.listing import ListingOffer
+    from trex_tui.report.views.compare import Shown
 
 
 @dataclass

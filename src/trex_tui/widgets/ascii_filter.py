@@ -6,7 +6,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from trex_tui.glyphs import to_ascii
+from trex_tui.widgets.glyphs import to_ascii
 
 
 class AsciiFilter(LineFilter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from trex_tui.actions import Place, actions_in
+from trex_tui.widgets.actions import Place, actions_in
 
 
 def bindings_in(*places: Place) -> list[BindingType]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
-from trex_tui.reports.build_nodes import Node
+from trex_tui.report.views.build_details import Node
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_model import Column, SortKey, TableModel
 
@@ -27,16 +27,16 @@ class Outline(ExpandableTable[Node]):
         super().__init__(id=id)
         self._model = _OutlineModel()
         self.set_columns(columns)
-        self._nodes: Sequence[Node] = ()
+        self._outline: Sequence[Node] = ()
 
     def show_nodes(self, nodes: Sequence[Node]) -> None:
         """Show other lines, expanded as they say."""
-        self._nodes = nodes
+        self._outline = nodes
         self.expanded = {node.key for node in _every(nodes) if node.is_open}
         self.rebuild()
 
     def rows_below(self, row: Node | None) -> Sequence[Node]:
-        return self._in_order(self._nodes if row is None else row.children)
+        return self._in_order(self._outline if row is None else row.children)
 
     def key_of(self, row: Node) -> Hashable:
         return row.key
@@ -64,7 +64,7 @@ class Outline(ExpandableTable[Node]):
     @property
     def has_lines(self) -> bool:
         """Whether there is anything in it."""
-        return bool(self._nodes)
+        return bool(self._outline)
 
 
 def _every(nodes: Sequence[Node]) -> Iterator[Node]:

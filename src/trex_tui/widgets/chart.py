@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from trex_tui.charts.grid import Line, cells_of
+from trex_tui.report.charts.grid import Line, cells_of
 
 _GAP = "  "
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column, Row
@@ -35,10 +35,14 @@ class ExpandableTable(VirtualTable[Row]):
     indent_below_top: ClassVar[str] = ""
 
     def __init__(
-        self, columns: Iterable[Column[Row]] = (), *, id: str, empty_text: str = "Nothing to show"  # noqa: A002 - Textual's name
+        self,
+        columns: Iterable[Column[Row]] = (),
+        *,
+        id: str,
+        empty_text: str = "Nothing to show",
     ) -> None:
         super().__init__(id=id, empty_text=empty_text)
-        self.expanded: set[Hashable] = set()
+        self.expanded: set[Any] = set()
         self._positions: dict[Hashable, Position] = {}
         self.set_columns(columns)
 
@@ -80,9 +84,7 @@ class ExpandableTable(VirtualTable[Row]):
         self._positions = positions
         self.set_rows(rows, keep=self.key_of)
 
-    def _pending(
-        self, row: Row | None, key: Hashable, indent: str
-    ) -> list[tuple[Row, Hashable, str, bool]]:
+    def _pending(self, row: Row | None, key: Hashable, indent: str) -> list[tuple[Row, Hashable, str, bool]]:
         """What stands below a row, the last one first: rows are taken from the end."""
         below = self.rows_below(row)
         last = len(below) - 1

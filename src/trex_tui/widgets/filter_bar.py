@@ -18,8 +18,8 @@ from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Input, Label
 
+from trex_tui.analysis.filter import Completion, FilterError, complete
 from trex_tui.engine.engine import Engine
-from trex_tui.filtering import Completion, FilterError, complete
 from trex_tui.text import printable, printable_in_place
 
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f]*"

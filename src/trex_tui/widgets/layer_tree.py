@@ -11,17 +11,17 @@ from typing import ClassVar, cast
 
 from textual.binding import BindingType
 
-from trex_tui.actions import Place
-from trex_tui.analysis.grouping import Group, Grouping, Path, arrange, layer_label, ordered_entries
-from trex_tui.analysis.lanes import Lanes, layer_lanes, whole_lanes
-from trex_tui.colours import kind_style, precision_style
+from trex_tui.analysis.dataflow import Lanes, layer_lanes, whole_lanes
+from trex_tui.analysis.modules import Group, Grouping, Path, arrange, layer_label, ordered_entries
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Severity
+from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.columns import BAR_WIDTH, mark_column
 from trex_tui.widgets.expandable_table import ExpandableTable
+from trex_tui.widgets.layer_columns import BAR_WIDTH, mark_column
 from trex_tui.widgets.table_model import Column
 
 EXPANDED_AT_FIRST = 60
@@ -142,9 +142,7 @@ class LayerTree(ExpandableTable[Entry]):
             ),
             Column("kind", "Kind", _kind, width=11, priority=2, style=_kind_style),
             Column("precision", "Prec", _precision, width=5, priority=1, style=_precision_style),
-            Column(
-                "latency_ms", "ms", lambda row: row.latency_ms, format=format_ms, align="right", width=9
-            ),
+            Column("latency_ms", "ms", lambda row: row.latency_ms, format=format_ms, align="right", width=9),
             Column(
                 "latency_pct",
                 "%",

@@ -1,7 +1,8 @@
-"""The neighbourhood of a layer to look at and to walk in."""
+"""The neighbourhood of a layer drawn with boxes: producers above, the layer, consumers below. No line is wider than asked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,14 +12,288 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 
-from trex_tui.actions import Place
-from trex_tui.analysis.neighbourhood import LEAST_DEPTH, MOST_DEPTH, Rest, neighbourhood
+from trex_tui.analysis.dataflow import (
+    LEAST_DEPTH,
+    MOST_DEPTH,
+    Branch,
+    Neighbour,
+    Neighbourhood,
+    Rest,
+    fitted,
+    neighbourhood,
+)
+from trex_tui.analysis.modules import label_in, module_path
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.colours import kind_style, precision_style
+from trex_tui.text import MISSING, format_ms, printable
+from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.line_view import LineView
-from trex_tui.widgets.neighbourhood_boxes import Drawing, draw
-from trex_tui.widgets.wrapped_lines import TextLine
+from trex_tui.widgets.table_model import fit
+from trex_tui.widgets.text_view import LineView, TextLine
+
+SLOT = 23
+"""Cells that a box and the gap beside it need at least."""
+WIDEST, WIDEST_CENTRE = 44, 62
+BOX_HEIGHT = 4
+GAP = 2
+REPEATED, LOOP = "=", "◉"
+LEGEND = {
+    REPEATED: f"{REPEATED} stands elsewhere too, and is followed there",
+    LOOP: f"{LOOP} a value of the iteration before",
+}
+NOTHING_BEFORE = "no layer produces its inputs"
+NOTHING_BEHIND = "no layer consumes its outputs"
+NOTHING_KNOWN = "the files do not tell what feeds what"
+
+_CORNERS = {"layer": "┌─┐│└┘", "rest": "╭─╮│╰╯", "centre": "╔═╗║╚╝"}
+_LEAVING = {"layer": "┬", "rest": "┬", "centre": "╤"}
+ARROW = "▼"
+# Which of up, down, left, right a character of a connection leads to.
+_CONNECTIONS = {
+    (True, True, False, False): "│",
+    (True, True, True, True): "┼",
+    (True, True, True, False): "┤",
+    (True, True, False, True): "├",
+    (True, False, True, True): "┴",
+    (False, True, True, True): "┬",
+    (True, False, True, False): "┘",
+    (True, False, False, True): "└",
+    (False, True, True, False): "┐",
+    (False, True, False, True): "┌",
+    (False, False, True, True): "─",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Where a box is drawn.
+
+    Attributes:
+        shown: The layer in it, or those for which there was no room.
+        level: Links from the layer in the middle: negative for producers, positive for consumers.
+        centre: Column of its connections.
+    """
+
+    shown: Layer | Rest
+    level: int
+    region: Region
+    centre: int
+    marks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A drawn neighbourhood: its boxes from top to bottom and from left to right, and its lines."""
+
+    boxes: tuple[Box, ...]
+    lines: tuple[Content, ...]
+
+    @property
+    def middle(self) -> int:
+        """Which of the boxes is the layer itself."""
+        return next(number for number, box in enumerate(self.boxes) if box.level == 0)
+
+    def box_at(self, x: int, y: int) -> int | None:
+        """Which box is drawn at a place."""
+        return next((number for number, box in enumerate(self.boxes) if box.region.contains(x, y)), None)
+
+    def step(self, number: int, down: int, right: int) -> int:
+        """The box below or above another, the nearest of its level; or beside it."""
+        here = self.boxes[number]
+        if right:
+            beside = [n for n, box in enumerate(self.boxes) if box.level == here.level]
+            return beside[max(0, min(len(beside) - 1, beside.index(number) + right))]
+        there = [n for n, box in enumerate(self.boxes) if box.level == here.level + down]
+        return min(there, key=lambda n: abs(self.boxes[n].centre - here.centre), default=number)
+
+
+def draw(around: Neighbourhood, width: int, selected: int | None = None) -> Drawing:
+    """Draw a neighbourhood into `width` cells.
+
+    Args:
+        selected: Which box is drawn as the one under the cursor.
+    """
+    width = max(width, SLOT)
+    above, below = fitted(around.producers, width // SLOT), fitted(around.consumers, width // SLOT)
+    levels: dict[int, list[_Placed]] = {}
+    _place(above, 0, width, 0, -1, levels)
+    _place(below, 0, width, 0, 1, levels)
+    levels[0] = levels[0][:1]
+    order = sorted(levels)
+    canvas = _Canvas(width)
+    boxes: list[Box] = []
+    is_known = around.layer.layer_type is not None
+    if is_known and not around.producers.behind:
+        canvas.sentence(NOTHING_BEFORE)
+    for level in order:
+        if level > 0:
+            canvas.connect(_joined(levels, level), flows_to_child=True)
+        top = canvas.height
+        for placed in levels[level]:
+            box = placed.box(top)
+            canvas.box(box, _leads(box, levels, around), is_selected=len(boxes) == selected)
+            boxes.append(box)
+        if level < 0:
+            canvas.connect(_joined(levels, level), flows_to_child=False)
+    if not around.consumers.behind:
+        canvas.sentence(NOTHING_BEHIND if is_known else NOTHING_KNOWN)
+    for mark, words in LEGEND.items():
+        if any(mark in box.marks for box in boxes):
+            canvas.sentence(words)
+    return Drawing(tuple(boxes), tuple(canvas.lines()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A branch, the columns it has for itself, and where its parent's connections are."""
+
+    branch: Branch
+    start: int
+    end: int
+    level: int
+    parent: int
+
+    @property
+    def centre(self) -> int:
+        return self.start + (self.end - self.start) // 2
+
+    def box(self, top: int) -> Box:
+        shown, marks = self.branch.shown, ""
+        widest = WIDEST if self.level else WIDEST_CENTRE
+        width = min(self.end - self.start - GAP, widest)
+        region = Region(self.centre - width // 2, top, width, BOX_HEIGHT)
+        if isinstance(shown, Neighbour):
+            marks = (LOOP if shown.is_loop else "") + (REPEATED if shown.is_repeated else "")
+        return Box(
+            shown.layer if isinstance(shown, Neighbour) else shown, self.level, region, self.centre, marks
+        )
+
+
+def _place(
+    branch: Branch,
+    start: int,
+    end: int,
+    level: int,
+    side: int,
+    levels: dict[int, list[_Placed]],
+    parent: int = 0,
+) -> None:
+    placed = _Placed(branch, start, end, level, parent)
+    levels.setdefault(level, []).append(placed)
+    used = 0
+    for one in branch.behind:
+        left = start + used * (end - start) // branch.slots
+        used += one.slots
+        right = start + used * (end - start) // branch.slots
+        _place(one, left, right, level + side, side, levels, placed.centre)
+
+
+def _joined(levels: dict[int, list[_Placed]], level: int) -> list[tuple[int, list[int]]]:
+    """The parents that have children on a level, and where these are."""
+    found: dict[int, list[int]] = {}
+    for one in levels[level]:
+        found.setdefault(one.parent, []).append(one.centre)
+    return sorted(found.items())
+
+
+def _leads(box: Box, levels: dict[int, list[_Placed]], around: Neighbourhood) -> tuple[bool, bool]:
+    """Whether connections enter a box at its top, and leave it at its bottom."""
+    if box.level == 0:
+        return bool(around.producers.behind), bool(around.consumers.behind)
+    beyond = levels.get(box.level + (1 if box.level > 0 else -1), [])
+    has_behind = any(one.parent == box.centre for one in beyond)
+    return (has_behind, True) if box.level < 0 else (True, has_behind)
+
+
+class _Canvas:
+    """Lines that grow downwards; what stands in one is put there from left to right."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self._lines: list[list[tuple[int, Content]]] = []
+
+    @property
+    def height(self) -> int:
+        return len(self._lines)
+
+    def _put(self, y: int, x: int, content: Content) -> None:
+        while len(self._lines) <= y:
+            self._lines.append([])
+        self._lines[y].append((x, content))
+
+    def lines(self) -> Iterable[Content]:
+        for pieces in self._lines:
+            line = Content("")
+            for x, piece in pieces:
+                line = line.pad_right(x - line.cell_length) + piece
+            yield line.pad_right(self.width - line.cell_length)
+
+    def sentence(self, text: str) -> None:
+        text = fit(text, min(len(text), self.width))
+        self._put(self.height, (self.width - len(text)) // 2, Content.styled(text, "$muted"))
+
+    def connect(self, joined: Sequence[tuple[int, list[int]]], *, flows_to_child: bool) -> None:
+        y = self.height
+        for parent, children in joined:
+            first, last = min([parent, *children]), max([parent, *children])
+            text = ""
+            for x in range(first, last + 1):
+                ends = (x == parent, x in children) if flows_to_child else (x in children, x == parent)
+                text += _CONNECTIONS[(*ends, x > first, x < last)]
+            self._put(y, first, Content.styled(text, "$muted"))
+
+    def box(self, box: Box, leads: tuple[bool, bool], *, is_selected: bool) -> None:
+        look = "rest" if isinstance(box.shown, Rest) else "layer" if box.level else "centre"
+        corners, region = _CORNERS[look], box.region
+        style = "bold $accent" if is_selected else "$primary" if look == "centre" else "$muted"
+        port = box.centre - region.x - 1
+        top = list(corners[1] * (region.width - 2))
+        bottom = list(top)
+        if leads[0]:
+            top[port] = ARROW
+        if leads[1]:
+            bottom[port] = _LEAVING[look]
+        self._put(region.y, region.x, Content.styled(corners[0] + "".join(top) + corners[2], style))
+        for offset, text in enumerate(_box_text(box, region.width - 4), start=1):
+            # The cursor's box is reversed as well: without colours nothing else would tell it.
+            inner = Content.styled(text.plain, "reverse") if is_selected else text
+            side = Content.styled(corners[3], style)
+            self._put(region.y + offset, region.x, Content.assemble(side, " ", inner, " ", side))
+        self._put(
+            region.bottom - 1, region.x, Content.styled(corners[4] + "".join(bottom) + corners[5], style)
+        )
+
+
+def _box_text(box: Box, room: int) -> tuple[Content, Content]:
+    shown = box.shown
+    time = MISSING if shown.latency_ms is None else f"{format_ms(shown.latency_ms)} ms"
+    if isinstance(shown, Rest):
+        more = fit(f"+{len(shown.layers)} more", room)
+        return Content.styled(more, "bold"), Content(fit(time, room, right=True))
+    number = f"{box.marks} {shown.index} " if box.marks else f"{shown.index} "
+    title = fit(number + _name(shown, room - len(number)), room, middle=True)
+    precision = shown.precision.value if shown.precision else "?"
+    left = room - len(precision) - len(time) - 2
+    if left < len(shown.kind.value) and time.endswith(" ms"):
+        # The unit goes before the kind is cut.
+        time = time.removesuffix(" ms")
+        left += 3
+    facts = Content.assemble(
+        (fit(shown.kind.value, max(0, left)), kind_style(shown.kind)),
+        " ",
+        (precision, precision_style(shown.precision)),
+        " ",
+        time,
+    )
+    return Content.styled(title, "bold" if not box.level else ""), facts.truncate(room)
+
+
+def _name(layer: Layer, room: int) -> str:
+    """The whole name if there is room, else its last module and operator."""
+    if len(printable(layer.name)) <= room:
+        return layer.name
+    return label_in(layer, max(0, len(module_path(layer)) - 1))
 
 
 @dataclass

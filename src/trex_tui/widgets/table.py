@@ -1,4 +1,13 @@
-"""A table that draws only the lines in view.
+"""The header and the rows of a table as strips of styled segments.
+
+Each strip is exactly as wide as asked. Neighbouring cells that look alike become one segment, which keeps
+what Textual filters, crops and writes short.
+
+What a table looks like: its header, the lines in view, and how both follow width, theme and focus.
+
+`TableView` draws and does not act. Keys, the mouse and messages are `VirtualTable`'s, in `table.py`.
+
+A table that draws only the lines in view.
 
 Textual's DataTable measures every cell before it shows the first: two seconds at 10 000 rows of 15 columns,
 and again for every keystroke of a live filter. This one never looks at a row that is not on screen, except to
@@ -7,17 +16,398 @@ sort or to filter.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic
 
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
 from textual.message import Message
+from textual.reactive import reactive
+from textual.strip import Strip
+from textual.style import Style as ThemeStyle
 
-from trex_tui.widgets.table_model import Column, Row, SortKey
-from trex_tui.widgets.table_view import HEADER_HEIGHT, TableView
+from trex_tui.text import MISSING
+from trex_tui.widgets.scroll import LineScroll
+from trex_tui.widgets.table_model import (
+    GAP,
+    MARGIN,
+    Column,
+    PlacedColumn,
+    Row,
+    SortKey,
+    TableModel,
+    bar,
+    clean,
+    fit,
+    place_columns,
+)
+
+MARK = "•"
+_SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹"
+
+Run = tuple[str, Style]
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The styles of a table's parts, resolved for the current theme and focus."""
+
+    row: Style
+    cursor: Style
+    header: Style
+    header_sorted: Style
+    header_current: Style
+    bar: Style
+    missing: Style
+    mark: Style
+    empty: Style
+
+
+def row_strip(
+    row: Row,
+    placed: Sequence[PlacedColumn[Row]],
+    width: int,
+    looks: Looks,
+    resolve: Callable[[str | Style], Style],
+    *,
+    is_cursor: bool,
+    is_marked: bool,
+) -> Strip:
+    """Draw one row. On the cursor's row all cells look alike, so that they are readable on its background."""
+    base = looks.cursor if is_cursor else looks.row
+    runs: list[Run] = [(MARK if is_marked else " ", base if is_cursor else looks.mark)]
+    for number, place in enumerate(placed):
+        if number:
+            runs.append((" " * GAP, base))
+        runs.extend(_cell(row, place, base, None if is_cursor else looks, resolve))
+    return _strip(runs, width, base)
+
+
+def header_strip(
+    placed: Sequence[PlacedColumn[Row]],
+    width: int,
+    looks: Looks,
+    sort_keys: Sequence[SortKey],
+    current: str | None,
+) -> Strip:
+    """Draw the titles, the sorted ones with an arrow, and with their rank where several columns sort."""
+    runs: list[Run] = [(" " * MARGIN, looks.header)]
+    for number, place in enumerate(placed):
+        if number:
+            runs.append((" " * GAP, looks.header))
+        arrow = sort_arrow(place.column.key, sort_keys)
+        style = looks.header_sorted if arrow else looks.header
+        if place.column.key == current:
+            style = looks.header_current
+        runs.append((_title(place, arrow), style))
+    return _strip(runs, width, looks.header)
+
+
+def empty_strip(text: str, line: int, width: int, looks: Looks) -> Strip:
+    """Draw line number `line` of the sentence that stands where rows would."""
+    lines = textwrap.wrap(clean(text), max(1, width - 2 * MARGIN))
+    content = " " * MARGIN + lines[line] if line < len(lines) else ""
+    return _strip([(fit(content, width), looks.empty)], width, looks.empty)
+
+
+def sort_arrow(key: str, sort_keys: Sequence[SortKey]) -> str:
+    """`▲` where the column called `key` sorts ascending, `▼` descending; with its rank among several."""
+    for rank, sort_key in enumerate(sort_keys):
+        if sort_key.column == key:
+            arrow = "▼" if sort_key.descending else "▲"
+            return arrow + (_SUPERSCRIPTS[rank : rank + 1] if len(sort_keys) > 1 else "")
+    return ""
+
+
+def _cell(
+    row: Row,
+    place: PlacedColumn[Row],
+    base: Style,
+    looks: Looks | None,
+    resolve: Callable[[str | Style], Style],
+) -> Iterable[Run]:
+    """The runs of one cell; without `looks` all of it is in the base style."""
+    column = place.column
+    text = column.cell_text(row)
+    style = base
+    if looks is not None:
+        wanted = column.style(row) if column.style is not None else None
+        if wanted is not None:
+            style = base + resolve(wanted)
+        elif text == MISSING:
+            style = looks.missing
+    if place.text_width:
+        right = column.align == "right"
+        middle = (column.flex or not right) and not column.keeps_head
+        yield fit(text, place.text_width, right=right, middle=middle), style
+    if place.bar_width and column.bar is not None:
+        if place.text_width:
+            yield " ", base
+        yield bar(column.bar(row), place.bar_width), looks.bar if looks is not None else base
+
+
+def _title(place: PlacedColumn[Row], arrow: str) -> str:
+    """The title over its column: at the edge of the text if it fits there, otherwise over the bar as well."""
+    title = clean(place.column.title)
+    right = place.column.align == "right"
+    label_width = cell_len(title) + len(arrow)
+    room = place.text_width if label_width <= place.text_width else place.width
+    if label_width > room:
+        title = fit(title, max(0, room - len(arrow))).rstrip()
+    elif arrow and label_width < room:
+        arrow = f"{arrow} " if right else f" {arrow}"
+    label = arrow + title if right else title + arrow
+    return fit(fit(label, room, right=right and room == place.text_width), place.width)
+
+
+def _strip(runs: Iterable[Run], width: int, base: Style) -> Strip:
+    """Join runs that look alike, and pad or crop to `width`."""
+    segments: list[Segment] = []
+    texts: list[str] = []
+    style = base
+    for text, run_style in runs:
+        if run_style is not style and run_style != style:
+            if texts:
+                segments.append(Segment("".join(texts), style))
+            texts, style = [], run_style
+        texts.append(text)
+    segments.append(Segment("".join(texts), style))
+    return Strip(segments).adjust_cell_length(width, base)
+
+
+HEADER_HEIGHT = 1
+
+
+class TableView(LineScroll, Generic[Row]):
+    """The drawing half of a table: it renders the header and the rows that are in view, and nothing else."""
+
+    ALLOW_SELECT = False
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "virtual-table--header",
+        "virtual-table--header-sorted",
+        "virtual-table--header-current",
+        "virtual-table--cursor",
+        "virtual-table--bar",
+        "virtual-table--missing",
+        "virtual-table--mark",
+        "virtual-table--empty",
+    }
+
+    # A scrollbar that came and went would be a layout of the screen; this one is empty where all rows fit.
+    # Without colours, or with the terminal's own 16, only attributes tell the cursor and the header apart.
+    DEFAULT_CSS = """
+    TableView {
+        background: $surface;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+
+        & > .virtual-table--header { background: $panel; color: $foreground; text-style: bold; }
+        & > .virtual-table--header-sorted { background: $panel; color: $text-accent; text-style: bold; }
+        & > .virtual-table--header-current {
+            background: $panel; color: $foreground; text-style: bold reverse;
+        }
+        & > .virtual-table--cursor {
+            background: $block-cursor-blurred-background;
+            color: $block-cursor-blurred-foreground;
+            text-style: $block-cursor-blurred-text-style;
+        }
+        &:focus > .virtual-table--cursor {
+            background: $block-cursor-background;
+            color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
+        }
+        & > .virtual-table--bar { color: $accent; }
+        & > .virtual-table--missing { color: $text-muted; }
+        & > .virtual-table--mark { color: $warning; text-style: bold; }
+        & > .virtual-table--empty { color: $text-muted; }
+
+        &:ansi, &:nocolor {
+            & > .virtual-table--header { text-style: bold underline; }
+            & > .virtual-table--header-sorted { text-style: bold underline; }
+            & > .virtual-table--cursor {
+                background: $surface; color: $foreground; text-style: bold underline;
+            }
+            &:focus > .virtual-table--cursor {
+                background: $surface; color: $foreground; text-style: reverse;
+            }
+        }
+    }
+    """
+
+    cursor_row: reactive[int] = reactive(0, repaint=False, init=False)
+    """Where the cursor is, counted in rows on display; 0 when there are none."""
+    current_column: reactive[str | None] = reactive(None, init=False)
+    """Key of the column that the arrow keys chose; it is shown even where its priority would drop it."""
+    empty_text: reactive[str] = reactive("Nothing to show", init=False)
+    """The sentence that stands where rows would."""
+    marked: reactive[frozenset[Hashable]] = reactive(frozenset(), init=False)
+    """Keys (`row_key`) of the rows that carry a mark. The table draws it; the parent knows what it means."""
+
+    def __init__(
+        self,
+        columns: Iterable[Column[Row]] = (),
+        *,
+        empty_text: str = "Nothing to show",
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's name for it
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        self._model: TableModel[Row] = TableModel()
+        self._model.set_columns(columns)
+        self._lines: LRUCache[tuple[int, bool, bool], Strip] = LRUCache(1024)
+        """Drawn rows, by index of the row, whether it has the cursor, and whether it is marked."""
+        self._looks: Looks | None = None
+        self._resolved: dict[str, Style] = {}
+        self._placed: list[PlacedColumn[Row]] | None = None
+        self._placed_width = -1
+        self.set_reactive(TableView.empty_text, empty_text)
+
+    @property
+    def columns(self) -> Sequence[Column[Row]]:
+        """All columns, also those that do not fit."""
+        return self._model.columns
+
+    @property
+    def visible_columns(self) -> list[Column[Row]]:
+        """The columns that fit into the current width, from left to right."""
+        return [place.column for place in self._place()]
+
+    @property
+    def total_count(self) -> int:
+        """How many rows there are."""
+        return len(self._model.rows)
+
+    @property
+    def shown_count(self) -> int:
+        """How many rows the filter lets through."""
+        return len(self._model.shown)
+
+    @property
+    def shown_rows(self) -> list[Row]:
+        """The rows on display, in the order of display: what an export or a sum is about."""
+        return [self._model.rows[index] for index in self._model.shown]
+
+    @property
+    def title_keys(self) -> Sequence[SortKey]:
+        """The columns whose titles have an arrow."""
+        return self._model.sort_keys
+
+    @property
+    def page_height(self) -> int:
+        """How many rows fit under the header."""
+        return max(1, self.scrollable_content_region.height - HEADER_HEIGHT)
+
+    def row_key(self, item: Row) -> Hashable:
+        """What identifies `item`: `keep` of it, as given to `set_rows`."""
+        return self._model.row_key(item)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw line `y` of the widget: the header, which does not scroll, or the row that is there now."""
+        width = self.scrollable_content_region.width
+        placed = self._place()
+        looks = self._current_looks()
+        if y < HEADER_HEIGHT:
+            return header_strip(placed, width, looks, self.title_keys, self.current_column)
+        position = self.scroll_offset.y + y - HEADER_HEIGHT
+        if position < len(self._model.shown):
+            return self._row(position, placed, width, looks)
+        return empty_strip("" if self._model.shown else self.empty_text, position, width, looks)
+
+    def notify_style_update(self) -> None:
+        """Forget drawn lines when the theme, a class or the focus changes what they look like."""
+        super().notify_style_update()
+        self._looks = None
+        self._resolved.clear()
+        self._lines.clear()
+        self.refresh()
+
+    def validate_current_column(self, key: str | None) -> str | None:
+        """No column is current where `key` names none, for instance from an older configuration."""
+        return key if any(column.key == key for column in self.columns) else None
+
+    def watch_current_column(self) -> None:
+        """Make room for the column, wherever its priority ranks it."""
+        self._forget_placement()
+
+    def watch_empty_text(self) -> None:
+        """Show the new sentence."""
+        self.refresh()
+
+    def watch_marked(self) -> None:
+        """Show the new marks; the cache tells marked lines from others."""
+        self.refresh()
+
+    def _row(self, position: int, placed: list[PlacedColumn[Row]], width: int, looks: Looks) -> Strip:
+        index = self._model.shown[position]
+        row = self._model.rows[index]
+        is_cursor = position == self.cursor_row
+        is_marked = bool(self.marked) and self._model.row_key(row) in self.marked
+        cache_key = (index, is_cursor, is_marked)
+        strip = self._lines.get(cache_key)
+        if strip is None:
+            strip = row_strip(
+                row, placed, width, looks, self._resolve, is_cursor=is_cursor, is_marked=is_marked
+            )
+            self._lines[cache_key] = strip
+        return strip
+
+    def _place(self) -> list[PlacedColumn[Row]]:
+        """The columns in view, placed anew if width or columns changed; that outdates all drawn lines."""
+        width = self.scrollable_content_region.width
+        if self._placed is None or self._placed_width != width:
+            self._placed = place_columns(self._model.columns, width, self.current_column)
+            self._placed_width = width
+            self._lines.clear()
+        return self._placed
+
+    def _forget_placement(self) -> None:
+        self._placed = None
+        self.refresh()
+
+    def _fit_scrollbar(self) -> None:
+        self.set_line_count(HEADER_HEIGHT + len(self._model.shown))
+
+    def _current_looks(self) -> Looks:
+        if self._looks is None:
+            style = self.get_component_rich_style
+            self._looks = Looks(
+                row=self.rich_style,
+                cursor=style("virtual-table--cursor"),
+                header=style("virtual-table--header"),
+                header_sorted=style("virtual-table--header-sorted"),
+                header_current=style("virtual-table--header-current"),
+                bar=style("virtual-table--bar"),
+                missing=style("virtual-table--missing"),
+                mark=style("virtual-table--mark"),
+                empty=style("virtual-table--empty"),
+            )
+        return self._looks
+
+    def _resolve(self, wanted: str | Style) -> Style:
+        """The Rich style of a cell, from a component class of this table or a style in the theme's terms."""
+        if isinstance(wanted, Style):
+            return wanted
+        style = self._resolved.get(wanted)
+        if style is None:
+            try:
+                style = self.get_component_rich_style(wanted, partial=True)
+            except KeyError:
+                style = (self.visual_style + ThemeStyle.parse(wanted)).rich_style
+            self._resolved[wanted] = style
+        return style
+
 
 __all__ = ["Column", "RowHighlighted", "RowSelected", "SortChanged", "SortKey", "VirtualTable"]
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from trex_tui.analysis.compare.comparing import compare
+from trex_tui.analysis.compare.comparison import compare
 from trex_tui.analysis.compare.model import (
     Align,
     Block,

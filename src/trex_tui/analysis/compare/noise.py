@@ -24,9 +24,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.anomalies import resolution_ms
 from trex_tui.analysis.compare.model import Outcome, Verdict
-from trex_tui.analysis.robust import median, median_of_sorted
+from trex_tui.analysis.stability import resolution_ms
+from trex_tui.analysis.statistics import median, median_of_sorted
 from trex_tui.text import plural
 
 RESAMPLES = 1000

@@ -7,15 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.compare.blocks import deltas
 from trex_tui.analysis.compare.model import Row, Side, Verdict
 from trex_tui.analysis.compare.noise import judge
-from trex_tui.analysis.compare.partition import Found
+from trex_tui.analysis.compare.partition import Found, deltas
 from trex_tui.analysis.compare.traits import Traits
-from trex_tui.analysis.latency import warmup_ms, without_warmup
-from trex_tui.analysis.robust import median
-from trex_tui.analysis.rollup import module_of
-from trex_tui.analysis.totals import UNKNOWN
+from trex_tui.analysis.modules import module_of
+from trex_tui.analysis.statistics import median
+from trex_tui.analysis.structure import UNKNOWN
+from trex_tui.analysis.timing import warmup_ms, without_warmup
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer

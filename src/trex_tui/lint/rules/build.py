@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.options import Run, build_run, version_of
+from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, version_of
 from trex_tui.text import plural, printable
 
 if TYPE_CHECKING:
-    from trex_tui.artifacts.buildlog.model import TimingCache
+    from trex_tui.buildlog.build_trace import TimingCache
 
 _PERFORMANCE = (
     "Optimizing Builder Performance: "
@@ -63,7 +63,7 @@ def _workspace(context: Context) -> Iterator[Finding | NotChecked]:
         yield NotChecked("BUILD002", reason)
 
 
-def _odd_workspace(run: Run, size: float, asked: str | None) -> Finding:
+def _odd_workspace(run: TrtexecRun, size: float, asked: str | None) -> Finding:
     small = size < SMALL_MIB
     given = f" (given as {asked})" if asked else ""
     words = (
@@ -156,7 +156,7 @@ def _limited_search(context: Context) -> Iterator[Finding | NotChecked]:
         )
 
 
-def _search_limits(run: Run) -> Iterator[tuple[str, str]]:
+def _search_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
     level = run.number("BuilderOptimizationLevel")
     if level is not None and 0 <= level <= HEURISTIC_LEVELS:
         yield "BuilderOptimizationLevel", f"{level:.0f} (default 3)"
@@ -171,7 +171,7 @@ def _search_limits(run: Run) -> Iterator[tuple[str, str]]:
         yield "avgTiming", "1 (each tactic measured once)"
 
 
-def _compatibility_limits(run: Run) -> Iterator[tuple[str, str]]:
+def _compatibility_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
     for label in ("Restricted mode", "Version Compatible", "Refit", "Strip weights"):
         if run.enabled(label):
             yield label, "Enabled"

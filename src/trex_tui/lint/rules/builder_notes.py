@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trex_tui.lint.context import Context
-from trex_tui.lint.documents import issue
-from trex_tui.lint.logs import TERSE, build_log
+from trex_tui.lint.lint_text import issue
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.trtexec_runs import TERSE, build_log
 from trex_tui.text import plural, printable, shorten_middle
 
 if TYPE_CHECKING:
-    from trex_tui.artifacts.buildlog import BuildTrace
+    from trex_tui.buildlog import BuildTrace
 
 _AFFECTED = re.compile(
     r"(?P<count>\d{1,9}) weights? (?:is|are) affected by this issue: Detected (?P<what>[^\n]{1,120}?)\.?\s*(?:\n|$)"

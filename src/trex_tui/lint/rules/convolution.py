@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trex_tui.analysis.device_peaks import peak_ops
+from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
-from trex_tui.lint.documents import CONVOLUTION_GUIDE, CUTLASS, TENSOR_CORES, issue
-from trex_tui.lint.estimates import (
+from trex_tui.lint.lint_text import (
+    CONVOLUTION_GUIDE,
+    CUTLASS,
+    NO_DETAILS,
+    TENSOR_CORES,
+    called,
+    issue,
+    time_text,
+)
+from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.savings import (
     TENSOR_CORE_FORMULA,
     bandwidth_share,
     evidence,
@@ -22,8 +31,6 @@ from trex_tui.lint.estimates import (
     tensor_core_ms,
     tensor_cores_for,
 )
-from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS, called, time_text
 
 FIRST_CHANNELS = 4
 """Up to this many input channels a convolution is a first one: no kernel fills its products with so few."""

@@ -7,11 +7,21 @@ from collections.abc import Iterator
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
-from trex_tui.lint.documents import CONVOLUTION_GUIDE, QUANTIZED_TYPES, issue
-from trex_tui.lint.estimates import evidence, moving_ms, stake
+from trex_tui.lint.lint_text import (
+    CONVOLUTION_GUIDE,
+    NO_DETAILS,
+    NO_PROFILE,
+    QUANTIZED_TYPES,
+    called,
+    indices,
+    issue,
+    time_of,
+    time_text,
+    whole_time,
+)
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.rules.convolution import FIRST_CHANNELS
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, called, indices, time_of, time_text, whole_time
+from trex_tui.lint.savings import evidence, moving_ms, stake
 
 STEM_SLACK = 4.0
 """First convolutions in FP16 on tensor cores take 3.5 times what their bytes need on both engines with batch 32 that were

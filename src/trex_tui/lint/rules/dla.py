@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lint.context import Context
-from trex_tui.lint.logs import build_log
+from trex_tui.lint.lint_text import indices, time_of, time_text, whole_time
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.options import build_run
-from trex_tui.lint.telling import indices, time_of, time_text, whole_time
+from trex_tui.lint.trtexec_runs import build_log, build_run
 from trex_tui.text import plural, printable, shorten_middle
 
 if TYPE_CHECKING:
-    from trex_tui.artifacts.buildlog.model import DlaFallback
+    from trex_tui.buildlog.build_trace import DlaFallback
 
 _RUNTIME = (
     "DLA Runtime Configuration: "

@@ -8,8 +8,8 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
+from trex_tui.lint.lint_text import NO_DETAILS, NO_PROFILE, indices, time_of, time_text, whole_time
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, indices, time_of, time_text, whole_time
 from trex_tui.text import plural
 
 _INDEX_TYPES = frozenset({DataType.INT32, DataType.INT64, DataType.BOOL})

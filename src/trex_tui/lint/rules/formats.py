@@ -9,20 +9,21 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context
 from trex_tui.lint.dataflow import conversion, flow_of, is_movement, operators
-from trex_tui.lint.documents import FUSIONS, issue
-from trex_tui.lint.estimates import evidence, types_text
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.rules.layouts import changes_layout, layout_family, sandwiches
-from trex_tui.lint.telling import (
+from trex_tui.lint.lint_text import (
+    FUSIONS,
     NO_DETAILS,
     NO_PROFILE,
     called,
     indices,
+    issue,
     ran,
     time_of,
     time_text,
     whole_time,
 )
+from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.rules.layouts import changes_layout, layout_family, sandwiches
+from trex_tui.lint.savings import evidence, types_text
 from trex_tui.text import plural
 
 _CHANGES_TYPE = frozenset({LayerKind.REFORMAT, LayerKind.SLICE, LayerKind.SHUFFLE, LayerKind.CONCAT})

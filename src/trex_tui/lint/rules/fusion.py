@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
+from trex_tui.lint.dataflow import IDLE, beyond, only_reader_beyond
+from trex_tui.lint.lint_text import NO_DETAILS, called, indices, ran, time_of, time_text, whole_time
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS, called, indices, ran, time_of, time_text, whole_time
-from trex_tui.lint.walking import IDLE, beyond, only_reader_beyond
 from trex_tui.text import plural
 
 _FUSION_CATALOG = (

@@ -10,11 +10,20 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
-from trex_tui.lint.documents import CUTLASS, MATRIX_GUIDE, TENSOR_CORES
-from trex_tui.lint.estimates import BUSY, evidence, fraction, moving_ms
+from trex_tui.lint.lint_text import (
+    CUTLASS,
+    MATRIX_GUIDE,
+    NO_DETAILS,
+    NO_PROFILE,
+    TENSOR_CORES,
+    called,
+    indices,
+    time_of,
+    time_text,
+)
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.rules.convolution import on_cuda_cores
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, called, indices, time_of, time_text
+from trex_tui.lint.savings import BUSY, evidence, fraction, moving_ms
 from trex_tui.text import plural
 
 SMALLEST_PRODUCT = 8

@@ -11,11 +11,10 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Shape
 from trex_tui.lint.context import Context
-from trex_tui.lint.documents import MATRIX_GUIDE
-from trex_tui.lint.estimates import evidence, fraction, is_busy, moving_ms, stake
+from trex_tui.lint.lint_text import MATRIX_GUIDE, NO_DETAILS, NO_PROFILE, indices, time_of, time_text
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
 from trex_tui.lint.rules.gemm import describe_product, why_no_product
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, indices, time_of, time_text
+from trex_tui.lint.savings import evidence, fraction, is_busy, moving_ms, stake
 from trex_tui.text import plural
 
 # Kernels whose blocks do not map to tiles of the result one to one.

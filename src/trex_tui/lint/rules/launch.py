@@ -18,9 +18,9 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context
+from trex_tui.lint.dataflow import main_stream
+from trex_tui.lint.lint_text import NO_PROFILE, NO_TIMING, called, indices, time_of, time_text
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_PROFILE, NO_TIMING, called, indices, time_of, time_text
-from trex_tui.lint.walking import main_stream
 from trex_tui.text import plural
 
 _PERFORMANCE = (

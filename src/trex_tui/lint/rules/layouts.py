@@ -13,10 +13,19 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import QUANTIZED, Context
 from trex_tui.lint.dataflow import MOVING_OPERATORS, conversion, flow_of, operators
-from trex_tui.lint.documents import TRTEXEC, issue
-from trex_tui.lint.estimates import evidence, types_text
+from trex_tui.lint.lint_text import (
+    NO_DETAILS,
+    TRTEXEC,
+    called,
+    indices,
+    issue,
+    ran,
+    time_of,
+    time_text,
+    whole_time,
+)
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS, called, indices, ran, time_of, time_text, whole_time
+from trex_tui.lint.savings import evidence, types_text
 from trex_tui.text import plural
 
 LONGEST_FILLING = 8

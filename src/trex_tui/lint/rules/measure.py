@@ -11,10 +11,9 @@ from trex_tui.analysis.stability import Verdict
 from trex_tui.analysis.timing import SeriesStatistics
 from trex_tui.artifacts.metadata import number_in
 from trex_tui.lint.context import Context
-from trex_tui.lint.logs import timed_log
+from trex_tui.lint.lint_text import NO_PROFILE, NO_TIMING, called
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.options import build_run, timed_run
-from trex_tui.lint.telling import NO_PROFILE, NO_TIMING, called
+from trex_tui.lint.trtexec_runs import build_run, timed_log, timed_run
 from trex_tui.text import plural, printable, shorten_middle
 
 _CONDITIONS = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from trex_tui.analysis.memory import activation_memory, live_tensors
 from trex_tui.lint.context import Context
+from trex_tui.lint.lint_text import NO_DETAILS
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
 LEAST_PEAK_PCT = 10.0

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trex_tui.analysis.device_peaks import peak_ops
+from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context
 from trex_tui.lint.dataflow import conversion, flow_of
-from trex_tui.lint.documents import QUANTIZED_TYPES, RESIDUAL_QDQ, TENSOR_CORES, issue
-from trex_tui.lint.estimates import evidence, fraction, tensor_cores_for
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import (
+from trex_tui.lint.lint_text import (
     NO_DETAILS,
+    QUANTIZED_TYPES,
+    RESIDUAL_QDQ,
+    TENSOR_CORES,
     called,
     indices,
+    issue,
     time_of,
     time_text,
     whole_time,
 )
+from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.savings import evidence, fraction, tensor_cores_for
 from trex_tui.text import plural
 
 REDUCED_SHARE = 0.2

@@ -10,19 +10,21 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context
 from trex_tui.lint.dataflow import Flow, flow_of
-from trex_tui.lint.documents import QUANTIZED_TYPES, RESIDUAL_QDQ, issue
-from trex_tui.lint.estimates import evidence, fraction, moving_ms, stake, types_text
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import (
+from trex_tui.lint.lint_text import (
     NO_DETAILS,
     NO_PROFILE,
+    QUANTIZED_TYPES,
+    RESIDUAL_QDQ,
     called,
     indices,
+    issue,
     ran,
     time_of,
     time_text,
     whole_time,
 )
+from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.savings import evidence, fraction, moving_ms, stake, types_text
 from trex_tui.text import plural
 
 _MAY_CONVERT = frozenset({LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMAT})

@@ -9,9 +9,9 @@ from trex_tui.analysis.roofline import Bound, RooflinePoint
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import BIG_COPY_BYTES, MOVEMENT, Context
+from trex_tui.lint.dataflow import main_stream
+from trex_tui.lint.lint_text import NO_DETAILS, NO_PROFILE, called, time_text
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.telling import NO_DETAILS, NO_PROFILE, called, time_text
-from trex_tui.lint.walking import main_stream
 from trex_tui.text import format_bytes
 
 _MATRIX_GUIDE = (

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import REDUCED, Context
-from trex_tui.lint.documents import issue
-from trex_tui.lint.logs import ALONE, verbose_log
+from trex_tui.lint.lint_text import called, issue, time_of, time_text
 from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.options import build_run, version_numbers, version_of
 from trex_tui.lint.rules.build import MOST_MIB
-from trex_tui.lint.telling import called, time_of, time_text
+from trex_tui.lint.trtexec_runs import ALONE, build_run, verbose_log, version_numbers, version_of
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
 if TYPE_CHECKING:  # imported where a log is there: see `lint.logs`
-    from trex_tui.analysis.build_trace import LayerChoice
-    from trex_tui.artifacts.buildlog import BuildTrace
-    from trex_tui.artifacts.buildlog.tuning import LayerTuning, SkippedTactic
+    from trex_tui.analysis.build import LayerChoice
+    from trex_tui.buildlog import BuildTrace
+    from trex_tui.buildlog.layer_tuning import LayerTuning, SkippedTactic
 
 _PERFORMANCE = (
     "Optimizing Builder Performance: "
@@ -51,7 +49,7 @@ def _skipped_tactics(context: Context) -> Iterator[Finding | NotChecked]:
     if isinstance(trace, NotChecked):
         yield trace
         return
-    from trex_tui.artifacts.buildlog.tuning import SkipReason
+    from trex_tui.buildlog.layer_tuning import SkipReason
 
     skips = list(_skips(trace))
     limit = _workspace_bytes(context, [one for one in skips if one[1].reason is SkipReason.WORKSPACE])
@@ -242,7 +240,7 @@ def _slow_tuning(context: Context) -> Iterator[Finding | NotChecked]:
     if isinstance(trace, NotChecked):
         yield trace
         return
-    from trex_tui.analysis.build_trace import build_seconds
+    from trex_tui.analysis.build import build_seconds
 
     seconds: dict[str, float] = {}
     for tuning in trace.tunings:

@@ -1,0 +1,485 @@
+"""A comparison from start to end: ask both sides what they are, feed both the same, add up how far they are apart.
+
+What a comparison leaves: `output_diff.json`, `per_sample_diff.json`, and the samples themselves.
+
+Everything is written into a directory beside the target, which is moved there whole at the end: an interrupted comparison
+leaves nothing, and never half of a result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from trex_tui.accuracy.limits import LimitResult, judge
+from trex_tui.accuracy.metrics import Sums, class_axis, compare, measures
+from trex_tui.accuracy.samples import RandomInputs, SampleSource, given_inputs, safe_name
+from trex_tui.accuracy.sides import PRINTED_DIGITS, EngineSide, InterruptedRunError, RunOptions
+from trex_tui.accuracy.tensors import Signature, TensorSpec, differences, held, narrower, to_bytes
+from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
+from trex_tui.artifacts.output_files import Inputs, refusal
+from trex_tui.capture.manifest import file_entry
+from trex_tui.capture.process import Stop
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.engine.dtypes import DataType
+from trex_tui.errors import TrexError
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    from trex_tui.accuracy.tensors import Array
+
+SAMPLE_SCHEMA = "trex-tui/accuracy-sample/1"
+
+
+class Keeper:
+    """A directory on its way to its place.
+
+    Args:
+        outdir: Where the result is to lie; None keeps nothing.
+        force: Replace a result that lies there.
+
+    Raises:
+        TrexError: Something else lies there.
+    """
+
+    def __init__(self, outdir: Path | None, *, force: bool) -> None:
+        self.outdir = outdir
+        self.path: Path | None = None
+        if outdir is None or not outdir.exists():
+            return
+        if not outdir.is_dir():
+            raise TrexError(f"--outdir: {outdir} is no directory")
+        is_ours = (outdir / OUTPUT_DIFF).is_file()
+        if is_ours and not force:
+            raise refusal(outdir)
+        if any(outdir.iterdir()) and not is_ours:
+            raise TrexError(f"--outdir: {outdir} is not empty and holds no result that --force could replace")
+
+    def __enter__(self) -> Keeper:
+        if self.outdir is not None:
+            try:
+                self.outdir.parent.mkdir(parents=True, exist_ok=True)
+                made = tempfile.mkdtemp(prefix=f".{self.outdir.name}.", dir=self.outdir.parent)
+            except OSError as error:
+                raise TrexError(f"{self.outdir} cannot be made: {error.strerror or error}") from None
+            self.path = Path(made)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.path is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def keep_sample(
+        self,
+        number: int,
+        inputs: Mapping[str, tuple[Array, TensorSpec]],
+        outputs: Mapping[str, Mapping[str, Array]],
+    ) -> str | None:
+        """Keep inputs and outputs of a sample; return its directory inside the result.
+
+        Args:
+            outputs: Side (`reference`, `test`) -> output -> values.
+        """
+        if self.path is None:
+            return None
+        inside = Path("samples", f"{number:06}")
+        folder = self.path / inside
+        folder.mkdir(parents=True)
+        entries = []
+        for place, (name, (values, spec)) in enumerate(inputs.items()):
+            assert spec.dtype is not None
+            file = f"input-{safe_name(name, place)}.bin"
+            (folder / file).write_bytes(to_bytes(values, spec.dtype))
+            entries.append(_entry(name, file, spec.dtype.value, values))
+        document: dict[str, Any] = {"schema": SAMPLE_SCHEMA, "sample": number, "inputs": entries}
+        for side, tensors in outputs.items():
+            document[side] = []
+            for place, (name, values) in enumerate(tensors.items()):
+                file = f"{side}-{safe_name(name, place)}.bin"
+                (folder / file).write_bytes(values.tobytes())
+                document[side].append(_entry(name, file, str(values.dtype), values))
+        write_json(folder / "sample.json", document)
+        return str(inside)
+
+    def commit(self, difference: Mapping[str, Any], per_sample: Mapping[str, Any]) -> None:
+        """Write the documents and move the result into place.
+
+        Raises:
+            TrexError: It cannot be written; what lay there before is as it was.
+        """
+        if self.path is None or self.outdir is None:
+            return
+        try:
+            write_json(self.path / OUTPUT_DIFF, difference)
+            write_json(self.path / PER_SAMPLE_DIFF, per_sample)
+            self.path.chmod(0o777 & ~_umask())
+            aside = self.path.with_name(f"{self.path.name}.old")
+            if self.outdir.exists():
+                self.outdir.rename(aside)
+            try:
+                self.path.rename(self.outdir)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    aside.rename(self.outdir)
+                raise
+        except OSError as error:
+            raise TrexError(f"{self.outdir} cannot be written: {error.strerror or error}") from None
+        shutil.rmtree(aside, ignore_errors=True)
+        self.path = None
+
+
+def _entry(name: str, file: str, dtype: str, values: Array) -> dict[str, Any]:
+    return {"name": name, "file": file, "dtype": dtype, "shape": list(values.shape)}
+
+
+def _umask() -> int:
+    """What `mkdtemp` disregards; there is no way to ask but to set it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write one JSON value, never NaN.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path.write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+SCHEMA, SAMPLES_SCHEMA = "trex-tui/accuracy/1", "trex-tui/accuracy-samples/1"
+REFERENCE, TEST = "reference", "test"
+_UNUSABLE = frozenset(",:'")
+
+
+class ComparedNetwork(Protocol):
+    """What is compared: an engine, or an ONNX model."""
+
+    kind: str
+    path: Path
+
+    def probe(self) -> Signature:
+        """Inputs and outputs."""
+
+    def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
+        """Infer once."""
+
+    def document(self) -> dict[str, Any]:
+        """How it ran."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyRequest:
+    """A comparison to do.
+
+    Attributes:
+        reference, test: Engines, or ONNX models by their ending.
+        run: How trtexec runs an engine.
+        samples: How many; None for as many as there are, or one.
+        load_inputs: What stood behind `--load-inputs`; empty for random inputs.
+        ranges: Of random inputs.
+        outputs: Which to compare; empty for all.
+        argmax_axis: None to choose by the shape.
+        tolerance: rtol and atol; a gate only if given.
+        limits: Option of `gates.GATES` -> limit.
+        outdir: Where the result is kept; None keeps nothing.
+    """
+
+    reference: Path
+    test: Path
+    run: RunOptions
+    samples: int | None = None
+    seed: int = 0
+    load_inputs: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    argmax_axis: int | None = None
+    tolerance: tuple[float, float] | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    outdir: Path | None = None
+    force: bool = False
+
+
+class AccuracyObserver(Protocol):
+    """Who watches."""
+
+    def step(self, text: str, done: int, total: int) -> None:
+        """What is done next, and how much is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyRun:
+    """What came out: the two documents, and the gates among them."""
+
+    difference: dict[str, Any]
+    per_sample: dict[str, Any]
+    gates: tuple[LimitResult, ...]
+
+
+def is_onnx(path: Path) -> bool:
+    """Whether a side is an ONNX model, by its ending."""
+    return path.suffix.lower() == ".onnx"
+
+
+def run_comparison(
+    request: AccuracyRequest, trtexec: Trtexec | None, stop: Stop, view: AccuracyObserver
+) -> AccuracyRun:
+    """Do it.
+
+    Args:
+        trtexec: None if no side is an engine.
+
+    Raises:
+        TrexError: The two cannot be compared, a run fails or is interrupted, or the result cannot be kept.
+    """
+    keeper = Keeper(request.outdir, force=request.force)
+    if request.outdir is not None:
+        _inputs(request).check_directory(request.outdir)
+    with (
+        keeper,
+        tempfile.TemporaryDirectory(prefix="trex-tui-accuracy-") as place,
+    ):
+        if _UNUSABLE & set(place):
+            raise TrexError(
+                f"{place}: trtexec cannot be told of files in it; set TMPDIR to a path without , : and '"
+            )
+        return _Comparison(request, trtexec, stop, view, keeper, Path(place)).do()
+
+
+def _inputs(request: AccuracyRequest) -> Inputs:
+    """Engines, models, and what may be a file of `--load-inputs name:file`, whose name may hold colons too."""
+    given = [
+        text.split(":", number)[number]
+        for text in request.load_inputs
+        for number in range(text.count(":") + 1)
+    ]
+    return Inputs([request.reference, request.test, *filter(None, given)])
+
+
+class _Comparison:
+    def __init__(
+        self,
+        request: AccuracyRequest,
+        trtexec: Trtexec | None,
+        stop: Stop,
+        view: AccuracyObserver,
+        keeper: Keeper,
+        place: Path,
+    ) -> None:
+        self.request = request
+        self.stop = stop
+        self.view = view
+        self.keeper = keeper
+        self.notes: list[str] = []
+        self.files = {name: self._file(path) for name, path in self._paths()}
+        self.sides = {name: self._side(name, path, trtexec, place) for name, path in self._paths()}
+
+    def _paths(self) -> tuple[tuple[str, Path], ...]:
+        return (REFERENCE, self.request.reference), (TEST, self.request.test)
+
+    def _file(self, path: Path) -> dict[str, Any]:
+        try:
+            return file_entry(path)
+        except OSError as error:
+            raise TrexError(f"{path}: {error.strerror or error}") from None
+
+    def _side(self, name: str, path: Path, trtexec: Trtexec | None, place: Path) -> ComparedNetwork:
+        if is_onnx(path):
+            from trex_tui.accuracy.sides import OnnxSide
+
+            return OnnxSide(path, self.request.run.shapes)
+        assert trtexec is not None
+        return EngineSide(path.absolute(), trtexec, self.request.run, place / name, self.stop)
+
+    def do(self) -> AccuracyRun:
+        signatures = {}
+        for place, (name, side) in enumerate(self.sides.items()):
+            self.view.step(f"asking the {name} what it takes", place, len(self.sides))
+            signatures[name] = side.probe()
+        problems, notes = differences(signatures[REFERENCE], signatures[TEST], self.request.outputs)
+        if problems:
+            raise TrexError("the two cannot be compared: " + "; ".join(problems))
+        for side in self.sides.values():
+            if isinstance(side, EngineSide):
+                side.check_inputs()
+        self.notes += notes
+        specs = self._inputs(signatures)
+        source = self._source(specs)
+        outputs = {
+            name: tuple(
+                one for one in found.outputs if not self.request.outputs or one.name in self.request.outputs
+            )
+            for name, found in signatures.items()
+        }
+        totals, rows = self._samples(source, specs, outputs)
+        return self._finish(signatures, specs, source, totals, rows)
+
+    def _inputs(self, signatures: Mapping[str, Signature]) -> tuple[TensorSpec, ...]:
+        """What both sides are fed: with the narrower type, and the shape of the side that knows it."""
+        other = {one.name: one for one in signatures[TEST].inputs}
+        specs = []
+        for mine in signatures[REFERENCE].inputs:
+            theirs = other[mine.name]
+            types = [one for one in (mine.dtype, theirs.dtype) if one is not None]
+            dtype = narrower(types[0], types[-1]) if types else DataType.FP32
+            known = [
+                one for one in (mine.shape, theirs.shape) if one is not None and all(n >= 0 for n in one)
+            ]
+            if not known:
+                raise TrexError(
+                    f"input {printable(mine.name)} has dynamic shapes; state one, such as "
+                    f"--input-shape {printable(mine.name)}:1x3x224x224"
+                )
+            specs.append(TensorSpec(mine.name, known[0], dtype))
+        unknown = set(self.request.run.shapes) - {one.name for one in specs}
+        if unknown:
+            raise TrexError(
+                f"--input-shape: there is no input called {', '.join(map(printable, sorted(unknown)))}"
+            )
+        return tuple(specs)
+
+    def _source(self, specs: Sequence[TensorSpec]) -> SampleSource:
+        request = self.request
+        if request.load_inputs:
+            return given_inputs(request.load_inputs, specs, request.samples)
+        if unknown := set(request.ranges) - {one.name for one in specs}:
+            raise TrexError(f"--range: there is no input called {', '.join(map(printable, sorted(unknown)))}")
+        whole = [one.name for one in specs if not one.is_float and one.name not in request.ranges]
+        if whole:
+            self.notes.append(
+                f"whole-number inputs get 0 and 1 alone: {', '.join(map(printable, whole))}; --range states more"
+            )
+        return RandomInputs(specs, request.samples or 1, request.seed, request.ranges)
+
+    def _samples(
+        self,
+        source: SampleSource,
+        specs: Sequence[TensorSpec],
+        outputs: Mapping[str, tuple[TensorSpec, ...]],
+    ) -> tuple[dict[str, Sums], list[dict[str, Any]]]:
+        totals = {one.name: Sums() for one in outputs[REFERENCE]}
+        rows = []
+        for number in range(source.count):
+            inputs = source.sample(number)
+            found: dict[str, dict[str, Array]] = {}
+            for place, (name, side) in enumerate(self.sides.items()):
+                if self.stop.times:
+                    raise InterruptedRunError("interrupted")
+                step = f"sample {number + 1} of {source.count}: {name}"
+                self.view.step(step, number * 2 + place, source.count * 2)
+                found[name] = side.run(inputs, outputs[name])
+            sums = {name: self._compare(number, name, found) for name in totals}
+            totals = {name: totals[name] + one for name, one in sums.items()}
+            kept = self.keeper.keep_sample(
+                number, {one.name: (held(inputs[one.name], one.dtype), one) for one in specs}, found
+            )
+            tensors = [{"name": name, **measures(one)} for name, one in sums.items()]
+            rows.append({"sample": number, "directory": kept, "outputs": tensors})
+        return totals, rows
+
+    def _compare(self, number: int, name: str, found: Mapping[str, Mapping[str, Array]]) -> Sums:
+        left, right = (found[side].get(name) for side in (REFERENCE, TEST))
+        what = f"sample {number + 1}: output {printable(name)}"
+        if left is None or right is None:
+            side = REFERENCE if left is None else TEST
+            raise TrexError(f"{what}: the {side} did not give it")
+        if left.shape != right.shape:
+            shapes = " and ".join("x".join(map(str, one.shape)) or "scalar" for one in (left, right))
+            raise TrexError(f"{what}: shapes differ, {shapes}")
+        rtol, atol = self.request.tolerance or (0.0, 0.0)
+        return compare(left, right, rtol=rtol, atol=atol, axis=self._axis(left))
+
+    def _axis(self, values: Array) -> int | None:
+        if values.dtype.kind != "f":
+            return None  # labels already
+        wanted = self.request.argmax_axis
+        if wanted is None:
+            return class_axis(values.shape)
+        return wanted % values.ndim if -values.ndim <= wanted < values.ndim else None
+
+    def _finish(
+        self,
+        signatures: Mapping[str, Signature],
+        specs: Sequence[TensorSpec],
+        source: SampleSource,
+        totals: Mapping[str, Sums],
+        rows: list[dict[str, Any]],
+    ) -> AccuracyRun:
+        outputs = [self._output(name, sums, signatures) for name, sums in totals.items()]
+        gates = judge(self.request.limits, self.request.tolerance, outputs)
+        if any(side.kind == "engine" for side in self.sides.values()):
+            self.notes.append(
+                f"trtexec prints outputs with {PRINTED_DIGITS} significant digits: differences below 5 millionths of a "
+                "value cannot be seen"
+            )
+        rtol, atol = self.request.tolerance or (None, None)
+        sides = {name: self._document(name, signatures[name]) for name in self.sides}
+        difference = {
+            "schema": SCHEMA,
+            **sides,
+            "inputs": {
+                **source.document(),
+                "tensors": [_tensor(one, signatures) for one in specs],
+            },
+            "settings": {
+                "rtol": rtol,
+                "atol": atol,
+                "argmax_axis": self.request.argmax_axis,
+                "profile_index": self.request.run.profile_index,
+            },
+            "outputs": outputs,
+            "gates": [
+                {"gate": one.gate, "output": one.output, "fell": one.fell, "value": one.value, "why": one.why}
+                for one in gates
+            ],
+            "passed": not any(one.fell for one in gates) if gates else None,
+            "notes": list(self.notes),
+        }
+        per_sample = {"schema": SAMPLES_SCHEMA, **sides, "samples": rows}
+        self.keeper.commit(difference, per_sample)
+        return AccuracyRun(difference, per_sample, tuple(gates))
+
+    def _output(self, name: str, sums: Sums, signatures: Mapping[str, Signature]) -> dict[str, Any]:
+        types = {
+            f"dtype_{side}": next((one.dtype for one in found.outputs if one.name == name), None)
+            for side, found in signatures.items()
+        }
+        return {
+            "name": name,
+            **{key: one.value if one else None for key, one in types.items()},
+            **measures(sums),
+        }
+
+    def _document(self, name: str, signature: Signature) -> dict[str, Any]:
+        side = self.sides[name]
+        return {
+            "kind": side.kind,
+            "path": str(dict(self._paths())[name]),
+            **self.files[name],
+            "tensorrt_version": signature.tensorrt_version,
+            **side.document(),
+        }
+
+
+def _tensor(spec: TensorSpec, signatures: Mapping[str, Signature]) -> dict[str, Any]:
+    types = {
+        f"dtype_{side}": next((one.dtype for one in found.inputs if one.name == spec.name), None)
+        for side, found in signatures.items()
+    }
+    return {
+        "name": spec.name,
+        "shape": list(spec.shape or ()),
+        "dtype": spec.dtype.value if spec.dtype else None,
+        **{key: one.value if one else None for key, one in types.items()},
+    }

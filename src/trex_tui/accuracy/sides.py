@@ -1,0 +1,459 @@
+"""An engine through trtexec: `--loadInputs` in, `--exportOutput` out, a run per sample.
+
+A first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints all of them, the
+layer information of the same run has what older ones leave out.
+
+The file that trtexec's `--exportOutput` writes: a JSON list of `{"name", "dimensions": "4x10", "values": […]}`.
+
+Read by its fixed skeleton, because it need not be JSON: names are not escaped, `nan` and `inf` are printed bare, and for an
+output whose shape depends on the data a sentence with its final shape stands among the values. Numbers have six significant
+digits, the default of C++ streams.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.accuracy.tensors import (
+    Signature,
+    TensorSpec,
+    check_shape,
+    dimensions,
+    held,
+    numpy_type,
+    to_bytes,
+)
+from trex_tui.artifacts.input_files import read_text
+from trex_tui.artifacts.layer_info import read_layer_info
+from trex_tui.buildlog import read_build_log
+from trex_tui.capture.plan import PROFILE, RunPlan, refusal
+from trex_tui.capture.process import GRACE_S, Stop, run_process
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.capture.verdict import RunVerdict, judge
+from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
+from trex_tui.errors import ArtifactError, ExitCode, TrexError
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    from trex_tui.accuracy.tensors import Array
+
+PRINTED_DIGITS = 6
+_HEAD = re.compile(
+    r'\{ "name" : "(?P<name>.*)"\r?\n\s*, "dimensions" : "(?P<dims>[^"\n]*)"\r?\n\s*, "values" : \[ '
+)
+_FINAL_SHAPE = re.compile(r"\s*Final shape is (?P<dims>\S*) reported by the output allocator\.\s*")
+_END = re.compile(r"\s\]\r?\n\s*\}")
+
+
+def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Array]:
+    """The outputs in the file, by name; each in the type that `types` states for it.
+
+    Raises:
+        ArtifactError: The file is cut off, or no such file at all.
+    """
+    text = read_text(path)
+    found: dict[str, Array] = {}
+    place = 0
+    while head := _HEAD.search(text, place):
+        end = _END.search(text, head.end() - 1)
+        if end is None:
+            raise ArtifactError(path, f"is truncated in the values of {head['name']!r}")
+        body, dims = text[head.end() : end.start()], head["dims"]
+        if final := _FINAL_SHAPE.match(body):
+            body, dims = body[final.end() :], final["dims"]
+        found[head["name"]] = _values(path, head["name"], dims, body, types.get(head["name"]))
+        place = end.end()
+    if text[place:].strip() != "]":
+        raise ArtifactError(
+            path, "is truncated" if found or text.startswith("[") else "holds no outputs of trtexec"
+        )
+    return found
+
+
+def _values(path: Path, name: str, dims: str, body: str, dtype: DataType | None) -> Array:
+    import numpy as np
+
+    whole = dtype in (DataType.INT64, DataType.INT32)  # 2^53 and more would not fit a double
+    try:
+        shape = tuple(int(one) for one in dims.split("x") if one)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "error", DeprecationWarning
+            )  # what numpy before 2.3 says of text that is no number
+            # A fifth of the time that a list of floats takes, and an eighth of its memory.
+            values: Array = np.fromstring(body, np.int64 if whole else np.float64, sep=",")
+    except (ValueError, OverflowError, DeprecationWarning):
+        raise ArtifactError(path, f"the values of {name!r} are no numbers") from None
+    if values.size != math.prod(shape) or any(extent < 0 for extent in shape):
+        raise ArtifactError(
+            path, f"{name!r} has {values.size} values, but its dimensions are {dims or 'none'}"
+        )
+    return held(values.reshape(shape), dtype)
+
+
+_FED = re.compile(
+    r"\[I\] Using (?:random )?values (?:loaded from .+ )?for input (?P<name>.+?)\s*$", re.MULTILINE
+)
+_MISREAD = frozenset(",'")
+"""What trtexec's `name:value,…` cannot hold, even in quotes."""
+
+
+class InterruptedRunError(TrexError):
+    """A person ended it."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
+class TrtexecFailedError(TrexError):
+    """A run of trtexec failed; the message says which, why and what to do.
+
+    Attributes:
+        last: The last lines of its output.
+        log: Its whole output, as long as the work directory lives.
+    """
+
+    exit_code = ExitCode.TRTEXEC_FAILED
+
+    def __init__(self, engine: Path, verdict: RunVerdict, last: Sequence[str], log: Path) -> None:
+        super().__init__(f"{engine}: {verdict}")
+        self.last = tuple(last)
+        self.log = log
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How trtexec runs an engine.
+
+    Attributes:
+        shapes: Input -> extents, for dynamic ones.
+        types: Input or output -> type, where an engine does not tell.
+        profile_index: Which optimization profile.
+        passthrough: What stood behind `--`.
+        timeout_s: Longest duration of one run.
+        grace_s: Between SIGTERM and SIGKILL.
+    """
+
+    shapes: Mapping[str, tuple[int, ...]]
+    types: Mapping[str, DataType]
+    profile_index: int | None = None
+    device: int | None = None
+    plugins: tuple[str, ...] = ()
+    passthrough: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    grace_s: float = GRACE_S
+
+
+class EngineSide:
+    """A serialized engine as one side of a comparison.
+
+    Args:
+        path: The plan.
+        trtexec: The program.
+        options: How it runs.
+        place: A directory for its files; its path must be one that `--loadInputs` can hold.
+        stop: Ends it.
+
+    Raises:
+        TrexError: An option that this trtexec does not know.
+    """
+
+    kind = "engine"
+
+    def __init__(self, path: Path, trtexec: Trtexec, options: RunOptions, place: Path, stop: Stop) -> None:
+        self.path = path
+        self.trtexec = trtexec
+        self.options = options
+        self.place = place
+        self.stop = stop
+        self.number = 0
+        self._common = self._arguments()
+        self._types: dict[str, DataType | None] = {}
+        self._inputs: tuple[TensorSpec, ...] = ()
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        """Outputs whose shape does not depend on the data."""
+        place.mkdir(parents=True, exist_ok=True)
+
+    def _arguments(self) -> list[str]:
+        trtexec, options, refused = self.trtexec, self.options, []
+        # One inference is enough, and the outputs of the last are exported.
+        found = [f"--loadEngine={self.path}", "--iterations=1", "--warmUp=0", "--duration=0"]
+
+        def add(flag: str, value: object, asked: str) -> None:
+            if trtexec.knows(flag):
+                found.append(f"{flag}={value}")
+            else:
+                refused.append(refusal(flag, asked, trtexec))
+
+        if options.shapes:
+            add("--shapes", _shapes(options.shapes), "--input-shape")
+        if options.profile_index is not None:
+            add("--useProfile", options.profile_index, "--profile-index")
+        if options.device is not None:
+            add("--device", options.device, "--device")
+        for plugin in options.plugins:
+            add("--staticPlugins" if trtexec.knows("--staticPlugins") else "--plugins", plugin, "--plugin")
+        if refused:
+            raise TrexError("; ".join(refused))
+        # Without copies there would be no outputs to export: 11 leaves them out unless told otherwise.
+        found += [flag for flag in ("--includeDataTransfers", "--noCudaGraph") if trtexec.knows(flag)]
+        return [*found, *options.passthrough]
+
+    def probe(self) -> Signature:
+        """Run once, and tell inputs and outputs.
+
+        Raises:
+            TrexError: It fails, is interrupted, or an input has not the shape that was stated.
+        """
+        graph = self.place / "graph.json"
+        log, exported = self._run([f"--exportLayerInfo={graph}"])
+        told = _tensors_of(graph)
+        trace = read_build_log(log)
+        bound = {one.name: self._spec(one.name, one.dimensions, one.dtype, told) for one in trace.bindings}
+        inputs = [bound[one.name] for one in trace.bindings if one.is_input]
+        # A scalar has no dimensions to print, and its line is not one of the above.
+        text = log.read_text(encoding="utf-8", errors="replace")
+        fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
+        inputs += [self._spec(name, "", None, told) for name in fed if name not in bound]
+        shapes = {name: one.shape for name, one in self._read(exported, {}).items()}
+        outputs = [
+            bound.get(name) or self._spec(name, "x".join(map(str, shape)), None, told)
+            for name, shape in shapes.items()
+        ]
+        if not inputs and not outputs:
+            raise TrexError(f"{self.path}: trtexec tells of no inputs and no outputs")
+        for one in inputs:
+            check_shape(self.path, one, self.options.shapes.get(one.name))
+        self._inputs = tuple(inputs)
+        self._shapes = {
+            name: shape
+            for name, shape in shapes.items()
+            if name in bound and all(extent >= 0 for extent in bound[name].shape or (-1,))
+        }
+        self._types = {one.name: one.dtype for one in outputs}
+        return Signature(self._inputs, tuple(outputs), trace.tensorrt_version)
+
+    def _spec(self, name: str, dims: str, printed: str | None, told: Mapping[str, _Told]) -> TensorSpec:
+        known = told.get(name)
+        dtype = parse_data_type(printed) if printed else known.dtype if known else None
+        try:
+            shape: tuple[int, ...] | None = tuple(int(one) for one in dims.split("x") if one)
+        except ValueError:
+            shape = None
+        dtype = self.options.types.get(name, dtype)
+        return TensorSpec(name, shape, dtype, known is None or known.is_linear)
+
+    def check_inputs(self) -> None:
+        """See that every input can be fed from a file.
+
+        Raises:
+            TrexError: One cannot; the message says why and what to do.
+        """
+        for one in self._inputs:
+            what = f"{self.path}: input {printable(one.name)}"
+            if one.dtype is None:
+                raise TrexError(
+                    f"{what}: its type is not told, neither by trtexec {self.trtexec.version} nor by the engine; "
+                    f"state it, such as --input-type {printable(one.name)}:fp32"
+                )
+            if not one.is_linear:
+                raise TrexError(
+                    f"{what}: is not linear in memory (--inputIOFormats); only linear inputs are supported"
+                )
+            if _MISREAD & set(one.name):
+                raise TrexError(f"{what}: trtexec's --loadInputs cannot name it")
+
+    def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
+        """Infer once.
+
+        Raises:
+            TrexError: It fails, or is interrupted.
+        """
+        entries = []
+        for place, one in enumerate(self._inputs):
+            path = self.place / f"input-{place}.bin"
+            path.write_bytes(to_bytes(inputs[one.name], one.dtype or DataType.FP32))
+            entries.append(f"{_quoted(one.name)}:{path}")
+        _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
+        found = self._read(exported, self._types)
+        for name, shape in self._shapes.items():
+            if name in found and found[name].shape != shape:
+                raise self._unusable(
+                    f"{printable(name)} is {dimensions(found[name].shape)}, but {dimensions(shape)} with random inputs of "
+                    "the same shapes"
+                )
+        wanted = {one.name for one in outputs}
+        return {name: values for name, values in found.items() if name in wanted}
+
+    def _read(self, exported: Path, types: dict[str, DataType | None]) -> dict[str, Array]:
+        try:
+            return read_outputs(exported, types)
+        except ArtifactError as error:
+            raise self._unusable(error.diagnostic.message) from None
+
+    def _unusable(self, why: str) -> TrtexecFailedError:
+        verdict = RunVerdict(False, "files", f"trtexec says that it passed, but its outputs: {why}")
+        return TrtexecFailedError(self.path, verdict, (), self.place / "trtexec.log")
+
+    def _run(self, more: list[str]) -> tuple[Path, Path]:
+        """Log and exported outputs of one run."""
+        self.number += 1
+        log, exported = self.place / "trtexec.log", self.place / "output.json"
+        exported.unlink(missing_ok=True)
+        argv = (str(self.trtexec.path), *self._common, *more, f"--exportOutput={exported}")
+        plan = RunPlan(PROFILE, self.number, argv, log, self.path)
+        seen = RunProgress()
+        outcome = run_process(
+            argv, log, self.stop, seen.feed, timeout_s=self.options.timeout_s, grace_s=self.options.grace_s
+        )
+        seen.close()
+        verdict = judge(plan, outcome, seen, self.trtexec)
+        if verdict.key == "interrupted" or self.stop.times:
+            raise InterruptedRunError("interrupted")
+        if verdict.passed and not exported.is_file():
+            verdict = RunVerdict(False, "files", "trtexec says that it passed, but it wrote no outputs")
+        if not verdict.passed:
+            raise TrtexecFailedError(self.path, verdict, seen.last, log)
+        return log, exported
+
+    def document(self) -> dict[str, Any]:
+        """What the result says about how it ran."""
+        return {"trtexec": str(self.trtexec.path), "trtexec_version": self.trtexec.version}
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if ":" in name else name
+
+
+def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
+    return ",".join(
+        f"{_quoted(name)}:{'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the layer information says of a tensor."""
+
+    dtype: DataType | None
+    is_linear: bool
+
+
+def _tensors_of(graph: Path) -> dict[str, _Told]:
+    """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
+    try:
+        info = read_layer_info(graph)
+    except ArtifactError:
+        return {}
+    found: dict[str, _Told] = {}
+    for layer in info.layers:
+        for side in ("Inputs", "Outputs"):
+            tensors = layer.get(side)
+            for one in tensors if isinstance(tensors, list) else ():
+                if isinstance(one, dict) and isinstance(one.get("Name"), str):
+                    found.setdefault(one["Name"], _told(one))
+    for one in info.io_tensors:
+        dtype = parse_data_type(str(one.get("DataType", "")))
+        found[one["Name"]] = _Told(dtype, found[one["Name"]].is_linear if one["Name"] in found else True)
+    return found
+
+
+def _told(tensor: Mapping[str, Any]) -> _Told:
+    def first(get: Callable[[str], Any], *keys: str) -> str:
+        return next((value for key in keys if isinstance(value := get(key), str)), "")
+
+    layout: TensorFormat = parse_format(first(tensor.get, "Format", "Format/Datatype", "Format/DataType"))
+    dtype = parse_data_type(first(tensor.get, "Datatype", "DataType", "Format/Datatype", "Format/DataType"))
+    is_linear = layout.layout is None or (
+        layout.vector == 1 and not layout.channels_last and layout.row_bytes == 1
+    )
+    return _Told(dtype, is_linear)
+
+
+_QUIET = 3  # errors and worse
+_LONGEST = 600
+
+
+class OnnxSide:
+    """The model as one side of a comparison.
+
+    Raises:
+        TrexError: onnxruntime is not installed, or cannot load the model.
+    """
+
+    kind = "onnx"
+
+    def __init__(self, path: Path, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise TrexError(
+                "an ONNX model takes onnxruntime, which is not installed: pip install 'trex-tui[accuracy]'"
+            ) from None
+        onnxruntime.disable_telemetry_events()  # its builds for Windows tell of sessions otherwise
+        self.path = path
+        self.shapes = shapes
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _QUIET
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                str(path), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # noqa: BLE001 - its exceptions share no base
+            raise TrexError(f"{path}: onnxruntime cannot load it: {_in_a_line(error)}") from None
+        self.version = str(onnxruntime.__version__)
+
+    def probe(self) -> Signature:
+        """Inputs and outputs; what the model leaves open is as the shapes given.
+
+        Raises:
+            TrexError: A shape does not fit its input.
+        """
+        inputs = [self._spec(one) for one in self._session.get_inputs()]
+        for one in inputs:
+            if one.shape:  # onnxruntime tells nothing of a scalar, nor where the model leaves the rank open
+                check_shape(self.path, one, self.shapes.get(one.name))
+        stated = tuple(replace(one, shape=self.shapes.get(one.name, one.shape)) for one in inputs)
+        return Signature(stated, tuple(self._spec(one) for one in self._session.get_outputs()))
+
+    def _spec(self, told: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
+        # `tensor(float)`, `tensor(float16)`, `tensor(int64)`; anything else is no tensor.
+        text = told.type.removeprefix("tensor(").removesuffix(")") if told.type.startswith("tensor(") else ""
+        shape = tuple(extent if isinstance(extent, int) else -1 for extent in told.shape or ())
+        return TensorSpec(told.name, shape, parse_data_type(text))
+
+    def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
+        """Infer once.
+
+        Raises:
+            TrexError: onnxruntime refuses.
+        """
+        types = {one.name: self._spec(one).dtype for one in self._session.get_inputs()}
+        for name, dtype in types.items():
+            if numpy_type(dtype) is None or dtype is DataType.BF16:
+                kind = dtype.value if dtype else "of a type that is no tensor"
+                raise TrexError(
+                    f"{self.path}: input {printable(name)} is {kind}, which cannot be fed to onnxruntime"
+                )
+        names = [one.name for one in outputs]
+        try:
+            results = self._session.run(names, {name: held(inputs[name], types[name]) for name in types})
+        except Exception as error:  # noqa: BLE001 - its exceptions share no base
+            raise TrexError(f"{self.path}: onnxruntime: {_in_a_line(error)}") from None
+        return dict(zip(names, results, strict=True))
+
+    def document(self) -> dict[str, Any]:
+        """What the result says about how it ran."""
+        return {"onnxruntime_version": self.version}
+
+
+def _in_a_line(error: Exception) -> str:
+    """What onnxruntime says, whose sentences go on over several lines."""
+    text = printable(" ".join(str(error).split())) or type(error).__name__
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,0 +1,706 @@
+"""Why each layer runs the kernel it runs: the engine joined with the log of its build.
+
+Times are the builder's: a tactic alone, on the builder's inputs, a few iterations each. They tell tactics of one layer apart;
+they are no latencies of the engine. What a layer would cost in another precision is its own time there, without the
+reformats that such a choice may need.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.buildlog.build_trace import BuildTrace, DumpedLayer, DumpedTensor, Phase, PhaseKind
+from trex_tui.buildlog.layer_tuning import (
+    FormatCombination,
+    InsertedReformat,
+    LayerTuning,
+    MyelinTable,
+    RunnerTrial,
+    SkippedTactic,
+    hex_id,
+    parse_id,
+)
+from trex_tui.engine.dtypes import DataType, parse_data_type
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+
+ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
+_VECTOR = re.compile(r":(\d{1,6})")
+_Signature = tuple[tuple[DataType | None, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of a layer from the engine's side."""
+
+    name: str
+    occurrence: int
+    layer_type: str | None
+    tactic_id: int | None
+    tactic_name: str | None
+    inputs: _Signature
+    outputs: _Signature
+    input_names: tuple[str, ...]
+    onnx_nodes: tuple[str, ...]
+
+
+def subjects_of_engine(engine: Engine) -> list[Subject]:
+    """The layers of an engine."""
+    return [_subject(layer) for layer in engine.layers]
+
+
+def _subject(layer: Layer) -> Subject:
+    return Subject(
+        layer.name,
+        layer.occurrence,
+        layer.layer_type,
+        parse_id(layer.tactic_value) if layer.tactic_value else None,
+        layer.tactic,
+        tuple((one.dtype, one.format.vector) for one in layer.inputs),
+        tuple((one.dtype, one.format.vector) for one in layer.outputs),
+        tuple(one.name for one in layer.inputs),
+        layer.onnx_nodes,
+    )
+
+
+def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
+    """The layers of the richest list in a log."""
+    seen: Counter[str] = Counter()
+    subjects = []
+    for layer in trace.dump.layers if trace.dump else ():
+        subjects.append(_dumped(layer, seen[layer.name]))
+        seen[layer.name] += 1
+    return subjects
+
+
+def _dumped(layer: DumpedLayer, occurrence: int) -> Subject:
+    name = layer.raw.get("TacticName")
+    nodes = layer.raw.get("Metadata")
+    return Subject(
+        layer.name,
+        occurrence,
+        layer.layer_type,
+        layer.tactic_id,
+        name if isinstance(name, str) else None,
+        _signature(layer.inputs),
+        _signature(layer.outputs),
+        tuple(one.name for one in layer.inputs),
+        tuple(ONNX_NODE.findall(nodes)) if isinstance(nodes, str) else (),
+    )
+
+
+def _signature(tensors: Sequence[DumpedTensor]) -> _Signature:
+    return tuple((parse_data_type(one.dtype), one.vector[0] if one.vector else 1) for one in tensors)
+
+
+def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
+    """Name of an ONNX node -> the Myelin layer that holds it."""
+    return {node: one for one in tunings if one.metadata for node in ONNX_NODE.findall(one.metadata)}
+
+
+def owner_of(subject: Subject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
+    """The Myelin layer that a kernel of the engine was made from."""
+    owners = {id(by_node[node]): by_node[node] for node in subject.onnx_nodes if node in by_node}
+    return next(iter(owners.values())) if len(owners) == 1 else None
+
+
+def candidates_for(subject: Subject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
+    """The combinations that the engine's layer can have been built with, the likeliest first."""
+    chosen = [one for one in tuning.combinations if one.chosen_id is not None]
+    if is_part:
+        return chosen[:1] if len(chosen) == 1 else _of_types(subject, chosen, only_types=True)
+    if subject.tactic_id is not None:
+        chosen = [one for one in chosen if one.chosen_id == subject.tactic_id]
+    if subject.layer_type not in (None, "NoOp"):
+        chosen = [one for one in chosen if one.chosen_runner == subject.layer_type] or chosen
+    return _of_types(subject, chosen, only_types=False)
+
+
+def _of_types(
+    subject: Subject, combinations: list[FormatCombination], *, only_types: bool
+) -> list[FormatCombination]:
+    """Those whose types and vectors are the engine's; all of them if none is."""
+    if only_types:
+        wanted = {kind for kind, _ in (*subject.inputs, *subject.outputs) if kind}
+        fitting = [one for one in combinations if precision_of(one) in wanted]
+        return fitting or combinations
+    return [
+        one
+        for one in combinations
+        if _fits(subject.inputs, one.inputs) and _fits(subject.outputs, one.outputs)
+    ] or combinations
+
+
+def _fits(signature: _Signature, formats: Sequence[str]) -> bool:
+    return all(
+        _same(kind, parse_data_type(text)) and _same(vector, _vector_of(text))
+        for (kind, vector), text in zip(signature, formats, strict=False)
+    )
+
+
+def _same(one: object, other: object) -> bool:
+    return one is None or other is None or one == other
+
+
+def _vector_of(text: str) -> int:
+    match = _VECTOR.search(text)
+    return int(match[1]) if match else 1
+
+
+def precision_of(combination: FormatCombination) -> DataType | None:
+    """Type of the first input, or of the first output of a layer without inputs."""
+    formats = combination.inputs or combination.outputs
+    return parse_data_type(formats[0]) if formats else None
+
+
+NEAR_TIE_PCT = 2.0
+"""Two tactics whose times differ by less are a matter of chance: the builder averages a handful of runs (`avgTiming`, 8 by
+default), and clocks vary by more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A tactic that was timed for the combination in question.
+
+    Attributes:
+        id: None for a row of a Myelin table, which has no tactic number.
+    """
+
+    runner: str
+    id: int | None
+    name: str | None
+    time_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionCost:
+    """The best that was timed for a layer with inputs of one type."""
+
+    precision: DataType
+    time_ms: float
+    combination: FormatCombination
+
+
+@dataclass(frozen=True, slots=True)
+class LayerChoice:
+    """One layer of the engine, and how it came to its tactic.
+
+    Attributes:
+        name, occurrence: Of the layer in the engine.
+        layer_type: `LayerType`, equal to the chosen runner but for `NoOp`.
+        tactic_id: The engine's tactic number; None if it tells none.
+        tuning: What was tried; None if the log has nothing about it.
+        combination: The formats it ended up with; None if they cannot be told.
+        is_ambiguous: Several combinations agree with what the engine tells, and `combination` is the first of them.
+        table: For a part of a Myelin layer, the table of its operator.
+        chosen: What was chosen, with its time; None if it has none.
+        fastest: The fastest of the combination, over all runners; the builder may prefer another.
+        second: The fastest but `chosen`.
+        agrees: Whether the log's choice is the engine's tactic; None where either is silent.
+        reformat: For a reformat layer, why it was inserted and what it was found to cost.
+        precisions: The best time per type of input, the fastest first.
+    """
+
+    name: str
+    occurrence: int
+    layer_type: str | None
+    tactic_id: int | None
+    tuning: LayerTuning | None = None
+    combination: FormatCombination | None = None
+    is_ambiguous: bool = False
+    table: MyelinTable | None = None
+    chosen: Contender | None = None
+    fastest: Contender | None = None
+    second: Contender | None = None
+    agrees: bool | None = None
+    reformat: InsertedReformat | None = None
+    precisions: tuple[PrecisionCost, ...] = ()
+
+    @property
+    def margin_pct(self) -> float | None:
+        """How much longer the second takes than the choice, in percent of the choice; negative if it is faster."""
+        if self.chosen is None or self.second is None or self.chosen.time_ms <= 0:
+            return None
+        return 100.0 * (self.second.time_ms - self.chosen.time_ms) / self.chosen.time_ms
+
+    @property
+    def is_near_tie(self) -> bool:
+        """Whether another tactic is as good, within `NEAR_TIE_PCT`."""
+        margin = self.margin_pct
+        return margin is not None and abs(margin) < NEAR_TIE_PCT
+
+    @property
+    def precision(self) -> DataType | None:
+        """Type of the first input, in the chosen formats."""
+        return precision_of(self.combination) if self.combination else None
+
+    @property
+    def other_precision(self) -> PrecisionCost | None:
+        """The best in any other type: what the next precision would have cost; None if none was timed."""
+        return next((one for one in self.precisions if one.precision != self.precision), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseShare:
+    """A phase, summed up over its lines.
+
+    Attributes:
+        strategy: Of several candidate engines, which; None for what belongs to the whole build.
+        count: How many lines state it.
+    """
+
+    kind: PhaseKind
+    strategy: int | None
+    seconds: float
+    count: int
+
+
+def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[LayerChoice, ...]:
+    """One entry per layer of the engine, or of the log's own list of layers if no engine is given, in execution order."""
+    subjects = subjects_of_engine(engine) if engine is not None else subjects_of_dump(trace)
+    tunings: dict[str, LayerTuning] = {}
+    for tuning in trace.tunings:
+        if tuning.strategy in (trace.winner, None):
+            tunings[tuning.name] = tuning
+    by_node = by_onnx_node(tunings.values())
+    timed = _timed_before(trace)
+    owners = {one.name: one for one in subjects_of_dump(trace)}
+    reformats = {one.layer_name: one for one in trace.reformats if one.strategy in (trace.winner, None)}
+    entry_formats = {(one.consumer, one.tensor): one.to_format for one in reformats.values()}
+    choices = []
+    for one in subjects:
+        found = tunings.get(one.name) or owner_of(one, by_node)
+        owner = owners.get(found.name) if found is not None and found.name != one.name else None
+        choices.append(_choice(one, found, reformats.get(one.name), _Known(entry_formats, timed, owner)))
+    return tuple(choices)
+
+
+def near_ties(choices: Iterable[LayerChoice]) -> list[LayerChoice]:
+    """Layers whose tactic was chosen by chance, the narrowest first."""
+    ties = [one for one in choices if one.is_near_tie]
+    return sorted(ties, key=lambda one: abs(one.margin_pct or 0.0))
+
+
+def by_tuning_time(trace: BuildTrace) -> list[LayerTuning]:
+    """Tunings, the longest first; those whose time the log does not tell come last, by their number of tactics."""
+    return sorted(trace.tunings, key=lambda one: (-(one.seconds or 0.0), -one.tactic_count, one.line))
+
+
+def phase_shares(trace: BuildTrace) -> list[PhaseShare]:
+    """Phases in the order they appear, one entry per kind and strategy."""
+    seconds: dict[tuple[PhaseKind, int | None], float] = {}
+    counts: Counter[tuple[PhaseKind, int | None]] = Counter()
+    for phase in trace.phases:
+        key = (phase.kind, phase.strategy)
+        seconds[key] = seconds.get(key, 0.0) + phase.seconds
+        counts[key] += 1
+    return [
+        PhaseShare(kind, strategy, total, counts[kind, strategy])
+        for (kind, strategy), total in seconds.items()
+    ]
+
+
+def build_seconds(phases: Iterable[Phase]) -> float | None:
+    """What the whole build took: trtexec's clock, else the sum over the candidate engines; None if not told."""
+    known = list(phases)
+    whole = [one.seconds for one in known if one.kind is PhaseKind.ENGINE_BUILD]
+    if whole:
+        return whole[-1]
+    parts = [one.seconds for one in known if one.kind is PhaseKind.ENGINE_GENERATION]
+    return sum(parts) if parts else None
+
+
+_Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known beside a layer and its tuning.
+
+    Attributes:
+        entry_formats: Layer and tensor -> the format a reformat brings the tensor into.
+        timed: See `_timed_before`.
+        owner: For a kernel of a Myelin layer, the whole layer as the log lists it.
+    """
+
+    entry_formats: dict[tuple[str, str], str]
+    timed: _Timed
+    owner: Subject | None
+
+
+def _choice(
+    subject: Subject,
+    tuning: LayerTuning | None,
+    reformat: InsertedReformat | None,
+    known: _Known,
+) -> LayerChoice:
+    plain = LayerChoice(
+        subject.name, subject.occurrence, subject.layer_type, subject.tactic_id, reformat=reformat
+    )
+    if tuning is None:
+        return plain
+    is_part = tuning.name != subject.name
+    whole = known.owner or subject
+    candidates = candidates_for(whole, tuning, is_part=is_part and known.owner is None)
+    for tensor in whole.input_names:
+        wanted = known.entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
+        matching = [one for one in candidates if wanted in one.inputs]
+        candidates = matching or candidates
+    combination = candidates[0] if candidates else None
+    table = _table(subject, combination) if is_part and combination else None
+    contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, known.timed)
+    chosen = _chosen(subject, combination, table, contenders)
+    others = [one for one in contenders if chosen is None or not _is_same(one, chosen)]
+    return LayerChoice(
+        subject.name,
+        subject.occurrence,
+        subject.layer_type,
+        subject.tactic_id,
+        tuning,
+        combination,
+        len(candidates) > 1,
+        table,
+        chosen,
+        contenders[0] if contenders else None,
+        others[0] if chosen and others else None,
+        _agrees(subject, tuning, candidates, table),
+        reformat,
+        _precisions(tuning),
+    )
+
+
+def _table(subject: Subject, combination: FormatCombination) -> MyelinTable | None:
+    """The table of the operator that a kernel runs: by its kernel, else by its ONNX nodes."""
+    tables = [table for trial in combination.runners for table in trial.myelin if len(table.tactics)]
+    nodes = set(subject.onnx_nodes)
+    fitting = [table for table in tables if nodes & {*table.onnx_nodes, table.operator}]
+    if subject.tactic_name:
+        named = [one for one in fitting if any(row.kernel == subject.tactic_name for row in one.tactics)]
+        fitting = named or fitting
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _timed_before(trace: BuildTrace) -> _Timed:
+    """Layer and formats -> the combination that was timed: one that is cached later on was timed for another strategy."""
+    return {
+        (tuning.name, one.inputs, one.outputs): one
+        for tuning in trace.tunings
+        for one in tuning.combinations
+        if one.runners
+    }
+
+
+def _contenders(combination: FormatCombination | None, layer: str, timed: _Timed) -> list[Contender]:
+    """All that was timed for a combination, the fastest first; a tactic timed twice counts with its best time."""
+    if combination is not None and combination.is_cached:
+        combination = timed.get((layer, combination.inputs, combination.outputs), combination)
+    best: dict[tuple[str, int | None], Contender] = {}
+    for trial in combination.runners if combination else ():
+        for one in _timed(trial):
+            known = best.get((one.runner, one.id))
+            if known is None or one.time_ms < known.time_ms:
+                best[one.runner, one.id] = one
+    return sorted(best.values(), key=lambda one: one.time_ms)
+
+
+def _timed(trial: RunnerTrial) -> list[Contender]:
+    found = [
+        Contender(trial.runner, one.id, one.name, one.time_ms)
+        for one in trial.tactics
+        if one.time_ms is not None
+    ]
+    if not found and trial.fastest_ms is not None:
+        found.append(Contender(trial.runner, trial.fastest_id, None, trial.fastest_ms))
+    return found
+
+
+def _contenders_of_table(table: MyelinTable) -> list[Contender]:
+    rows = [
+        Contender("Myelin", None, one.kernel, one.time_ms) for one in table.tactics if one.time_ms is not None
+    ]
+    return sorted(rows, key=lambda one: one.time_ms)
+
+
+def _chosen(
+    subject: Subject,
+    combination: FormatCombination | None,
+    table: MyelinTable | None,
+    contenders: list[Contender],
+) -> Contender | None:
+    if combination is None:
+        return None
+    if table is not None:
+        named = [one for one in contenders if one.name == subject.tactic_name]
+        return (named or contenders)[0] if contenders else None
+    runner, number, time = combination.chosen_runner, combination.chosen_id, combination.chosen_ms
+    if runner is None or time is None:
+        return None
+    name = next((one.name for one in contenders if (one.runner, one.id) == (runner, number)), None)
+    return Contender(runner, number, name, time)
+
+
+def _is_same(one: Contender, other: Contender) -> bool:
+    if one.id is None or other.id is None:
+        return one.name == other.name
+    return (one.runner, one.id) == (other.runner, other.id)
+
+
+def _agrees(
+    subject: Subject, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
+) -> bool | None:
+    if table is not None:
+        if subject.tactic_name is None:
+            return None
+        return any(row.kernel == subject.tactic_name for row in table.tactics)
+    if (
+        subject.tactic_id is None
+        or tuning.name != subject.name
+        or not any(one.chosen_id is not None for one in tuning.combinations)
+    ):
+        return None
+    return bool(candidates)
+
+
+def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
+    best: dict[DataType, PrecisionCost] = {}
+    for one in tuning.combinations:
+        kind, time = precision_of(one), one.chosen_ms
+        if kind is not None and time is not None and (kind not in best or time < best[kind].time_ms):
+            best[kind] = PrecisionCost(kind, time, one)
+    return tuple(sorted(best.values(), key=lambda one: one.time_ms))
+
+
+CACHED = "out of the timing cache"
+
+
+class TunedLayer(NamedTuple):
+    """A layer that the builder tuned, under one backend strategy.
+
+    Attributes:
+        number: Place among the tunings of the log.
+        tuning: What was tried.
+        layers: Indices of the engine's layers that came of it: one, several for Myelin, none if another strategy won.
+        choice: How its only layer came to its tactic; None if there is none, or the layer was taken apart.
+        seconds: What tuning it took; None where the log does not print it (before TensorRT 8.6).
+        tactics: How many were timed, rows of Myelin's tables included.
+        skipped: How many were not.
+        chosen_ms: The builder's time of what the engine has; None if that cannot be told.
+        fastest_ms: The fastest in the same formats, over all runners.
+        margin_pct: See `LayerChoice.margin_pct`.
+    """
+
+    number: int
+    tuning: LayerTuning
+    layers: tuple[int, ...]
+    choice: LayerChoice | None
+    seconds: float | None
+    tactics: int
+    skipped: int
+    chosen_ms: float | None
+    fastest_ms: float | None
+    margin_pct: float | None
+
+    @property
+    def is_near_tie(self) -> bool:
+        """Whether another tactic is as good, within `NEAR_TIE_PCT`."""
+        return self.margin_pct is not None and abs(self.margin_pct) < NEAR_TIE_PCT
+
+
+class TacticRow(NamedTuple):
+    """One tactic of a layer, in one format combination.
+
+    Attributes:
+        line: Of the log, where the trial of its runner begins.
+        formats: Number of the combination, from 1.
+        runner: `CaskConvolution`, `Myelin`, …
+        id: Tactic number; None for a kernel out of a table of Myelin's, and where a skipped one is not named.
+        name: Of the kernel; None where the log gives none.
+        operator: For a kernel of Myelin's, the operator it was tried for.
+        time_ms: None if it was not timed.
+        is_chosen: The builder took it for this combination (a kernel of Myelin's: for its operator).
+        is_fastest: It is the fastest of this combination (or operator).
+        in_engine: The engine has it: it was chosen, in the formats that the engine's layer has.
+        skipped: Why it was not timed; None if it was.
+        is_cached: Its time was not measured in this build.
+    """
+
+    line: int
+    formats: int
+    runner: str
+    id: int | None
+    name: str | None
+    operator: str
+    time_ms: float | None
+    is_chosen: bool = False
+    is_fastest: bool = False
+    in_engine: bool = False
+    skipped: SkippedTactic | None = None
+    is_cached: bool = False
+
+    @property
+    def label(self) -> str:
+        """The kernel's name, else its number."""
+        if self.name:
+            return self.name
+        if self.skipped is not None and self.id is None:
+            return self.skipped.message
+        return hex_id(self.id) if self.id is not None else ""
+
+
+@dataclass(frozen=True, eq=False)
+class BuildFacts:
+    """A log, and what it says of the layers of an engine.
+
+    Attributes:
+        trace: All that the log tells.
+        choices: One per layer of the engine, by its index.
+        tuned: Every tuning of the log, in its order.
+    """
+
+    trace: BuildTrace
+    choices: tuple[LayerChoice, ...]
+    tuned: tuple[TunedLayer, ...]
+
+    @cached_property
+    def by_layer(self) -> dict[int, TunedLayer]:
+        """What the engine's layers came of, by their index."""
+        return {index: one for one in self.tuned for index in one.layers}
+
+    @property
+    def near_ties(self) -> int:
+        """How many layers of the engine have a tactic that was chosen by chance."""
+        return sum(one.is_near_tie for one in self.tuned)
+
+
+def kind_of_build_log(engine: Engine) -> ArtifactKind | None:
+    """The log to read: that of the build, else that of a run, which may have built what it ran; None if there is none."""
+    kinds = (ArtifactKind.BUILD_LOG, ArtifactKind.PROFILE_LOG)
+    return next((kind for kind in kinds if kind in engine.files), None)
+
+
+def build_facts(trace: BuildTrace, engine: Engine) -> BuildFacts:
+    """Join a log with the engine it is about. Half a second for thousands of layers; meant for a thread."""
+    choices = layer_choices(trace, engine)
+    made: dict[int, list[int]] = {}
+    for index, choice in enumerate(choices):
+        if choice.tuning is not None:
+            made.setdefault(id(choice.tuning), []).append(index)
+    tuned = [
+        _tuned(number, tuning, tuple(made.get(id(tuning), ())), choices)
+        for number, tuning in enumerate(trace.tunings)
+    ]
+    return BuildFacts(trace, choices, tuple(tuned))
+
+
+def _tuned(
+    number: int, tuning: LayerTuning, layers: tuple[int, ...], choices: tuple[LayerChoice, ...]
+) -> TunedLayer:
+    whole = [choices[index] for index in layers if choices[index].name == tuning.name]
+    choice = whole[0] if len(layers) == 1 and whole else None
+    chosen = choice.chosen.time_ms if choice and choice.chosen else None
+    if choice is None and layers:
+        formats = {id(choices[index].combination): choices[index].combination for index in layers}
+        only = next(iter(formats.values())) if len(formats) == 1 else None
+        chosen = only.chosen_ms if only else None
+    return TunedLayer(
+        number,
+        tuning,
+        layers,
+        choice,
+        tuning.seconds,
+        tuning.tactic_count,
+        len(tuning.skipped),
+        chosen,
+        choice.fastest.time_ms if choice and choice.fastest else None,
+        choice.margin_pct if choice else None,
+    )
+
+
+# Tactics
+
+
+def tactic_rows(facts: BuildFacts, tuned: TunedLayer) -> list[TacticRow]:
+    """Every tactic of a layer, in the order of the log: timed, skipped, or out of the cache."""
+    built = {id(facts.choices[index].combination) for index in tuned.layers}
+    kernels = {
+        facts.choices[index].chosen.name  # type: ignore[union-attr]
+        for index in tuned.layers
+        if facts.choices[index].table is not None and facts.choices[index].chosen is not None
+    }
+    rows: list[TacticRow] = []
+    for number, combination in enumerate(tuned.tuning.combinations, start=1):
+        rows += _rows_of(combination, number, id(combination) in built, frozenset(kernels))
+    return rows
+
+
+def _rows_of(
+    combination: FormatCombination, number: int, in_engine: bool, kernels: frozenset[str | None]
+) -> Iterator[TacticRow]:
+    if combination.is_cached:
+        runner = combination.chosen_runner or ""
+        time, chosen = combination.cached_ms, combination.chosen_id
+        yield TacticRow(
+            combination.line, number, runner, chosen, None, "", time, True, True, in_engine, None, True
+        )
+        return
+    rows = [row for trial in combination.runners for row in _timed_rows(trial, number)]
+    times = [row.time_ms for row in rows if row.time_ms is not None]
+    fastest = min(times, default=None)
+    chosen_at = _place_of_choice(rows, combination)
+    for place, row in enumerate(rows):
+        is_chosen = place == chosen_at
+        is_fastest = fastest is not None and row.time_ms == fastest
+        yield row._replace(is_chosen=is_chosen, is_fastest=is_fastest, in_engine=is_chosen and in_engine)
+    for trial in combination.runners:
+        for skipped in trial.skipped:
+            yield TacticRow(skipped.line, number, trial.runner, skipped.id, None, "", None, skipped=skipped)
+        yield from _kernel_rows(trial, number, kernels if in_engine else frozenset())
+
+
+def _timed_rows(trial: RunnerTrial, number: int) -> Iterator[TacticRow]:
+    for one in trial.tactics:
+        yield TacticRow(trial.line, number, trial.runner, one.id, one.name, "", one.time_ms)
+    if not len(trial.tactics) and trial.fastest_ms is not None:
+        yield TacticRow(trial.line, number, trial.runner, trial.fastest_id, None, "", trial.fastest_ms)
+
+
+def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
+    """Which row was chosen; the fastest of them if a tactic was timed more than once."""
+    if combination.chosen_id is None:
+        return None
+    places = [
+        place
+        for place, row in enumerate(rows)
+        if row.runner == combination.chosen_runner and row.id == combination.chosen_id
+    ]
+    return min(
+        places,
+        key=lambda place: math.inf if (time := rows[place].time_ms) is None else time,
+        default=None,
+    )
+
+
+def _kernel_rows(trial: RunnerTrial, number: int, kernels: frozenset[str | None]) -> Iterator[TacticRow]:
+    """What Myelin tried for each operator inside; it takes the first of each table."""
+    for table in trial.myelin:
+        for place, one in enumerate(table.tactics):
+            is_first = place == 0
+            yield TacticRow(
+                table.line,
+                number,
+                trial.runner,
+                None,
+                one.kernel or None,
+                table.operator,
+                one.time_ms,
+                is_first,
+                is_first,
+                is_first and one.kernel in kernels,
+            )

@@ -1,0 +1,249 @@
+"""What makes a comparison less than it seems, in sentences to say before any number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from trex_tui.analysis.compare.align import Aligned
+from trex_tui.analysis.compare.changes import difference
+from trex_tui.analysis.compare.model import Align, Block, Caution, CautionKind, Comparison, Pin, Side
+from trex_tui.analysis.compare.overview import (
+    kind_of,
+    modules_of,
+    precision_of,
+    rank,
+    rows_by,
+    sides_of,
+    verdicts_of,
+)
+from trex_tui.analysis.compare.partition import build_blocks, partition
+from trex_tui.analysis.compare.traits import Traits
+from trex_tui.analysis.conditions import Condition, ConditionKind, differences, doubts
+from trex_tui.analysis.device import reported_device
+from trex_tui.artifacts.input_files import gc_paused
+from trex_tui.artifacts.timing import Timing
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import TrexError
+from trex_tui.text import plural
+
+FEW_ITERATIONS = 10
+_CLOCKS = {"clock_ghz": "SM clock", "memory_clock_ghz": "memory clock"}
+_OF_CONDITIONS = {
+    ConditionKind.THROTTLED: CautionKind.THROTTLED,
+    ConditionKind.POWER_MODE: CautionKind.POWER_MODE,
+    ConditionKind.CLOCKS: CautionKind.CLOCKS,
+    ConditionKind.DRIVER: CautionKind.DRIVER,
+}
+_GRAVITY = tuple(CautionKind)
+
+
+def cautions(
+    engines: Sequence[Engine],
+    sides: Sequence[Side],
+    baseline: int,
+    aligned: Mapping[int, Aligned],
+    *,
+    per_batch: bool,
+) -> tuple[Caution, ...]:
+    """Everything to know beforehand, the gravest first."""
+    found: list[Caution] = []
+    if per_batch:
+        divisors = ", ".join(f"{side.label} by {side.per}" for side in sides)
+        found.append(
+            Caution(CautionKind.BATCH, None, f"All times are per sample: divided by the batch ({divisors}).")
+        )
+    for place, engine in enumerate(engines):
+        found.extend(_of_engine(place, engine, sides[place]))
+        found.extend(_of_capture(place, f"{sides[place].label}: ", doubts(engine)))
+        if place != baseline:
+            found.extend(_of_model(place, aligned[place], sides[place], sides[baseline]))
+            found.extend(_of_device(place, engine, engines[baseline], sides[place], sides[baseline]))
+            found.extend(_of_build(place, sides[place], sides[baseline], per_batch=per_batch))
+            labels = sides[place].label, sides[baseline].label
+            found.extend(_of_capture(place, "", differences((engine, engines[baseline]), labels)))
+    return tuple(sorted(found, key=lambda one: (_GRAVITY.index(one.kind), one.engine or 0)))
+
+
+def _of_model(place: int, aligned: Aligned, side: Side, first: Side) -> Iterator[Caution]:
+    if not aligned.related:
+        yield Caution(
+            CautionKind.MODEL,
+            place,
+            f"{side.label} and {first.label} seem to be of different models: too few layers of one have a counterpart in the "
+            "other. Totals can be compared, layers cannot.",
+        )
+    if aligned.names_refused:
+        yield Caution(
+            CautionKind.MODEL,
+            place,
+            f"Equal names stand for different work in {side.label} and {first.label}: names were not used to match layers.",
+        )
+
+
+def _of_device(place: int, engine: Engine, other: Engine, side: Side, first: Side) -> Iterator[Caution]:
+    if side.device != first.device:
+        if side.device and first.device:
+            text = f"Different devices: {side.label} ran on {side.device}, {first.label} on {first.device}."
+        else:
+            unknown = side if side.device is None else first
+            text = f"Perhaps different devices: no file of {unknown.label} states where it ran."
+        yield Caution(CautionKind.DEVICE, place, text)
+    clocks = [reported_device(one.metadata).quantities for one in (engine, other)]
+    for key, word in _CLOCKS.items():
+        ours, theirs = (one.get(key) for one in clocks)
+        if ours and theirs and abs(ours - theirs) > 0.005 * theirs:
+            yield Caution(
+                CautionKind.CLOCKS,
+                place,
+                f"Different clocks: {word} of {side.label} is {ours:.4g} GHz, of {first.label} {theirs:.4g} GHz.",
+            )
+
+
+def _of_build(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterator[Caution]:
+    if side.tensorrt_version != first.tensorrt_version:
+        are_known = side.tensorrt_version and first.tensorrt_version
+        text = (
+            f"{'Different' if are_known else 'Perhaps different'} versions of TensorRT: "
+            f"{side.label} is of {side.tensorrt_version or 'an unknown version'}, "
+            f"{first.label} of {first.tensorrt_version or 'an unknown version'}."
+        )
+        yield Caution(CautionKind.VERSION, place, text)
+    if side.batch != first.batch and side.batch and first.batch:
+        times = "" if per_batch else "; times are per inference, not per sample"
+        text = f"Different batches: {side.batch} in {side.label}, {first.batch} in {first.label}{times}."
+        yield Caution(CautionKind.BATCH, place, text)
+
+
+def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
+    label = side.label
+    if not engine.has_profile:
+        yield Caution(
+            CautionKind.PROFILE, place, f"{label} has no profile: the times of its layers are unknown."
+        )
+    elif side.unprofiled_layers:
+        count = f"{side.unprofiled_layers} of {plural(side.layers, 'layer')}"
+        yield Caution(CautionKind.PROFILE, place, f"{count} of {label} have no time and are in no sum.")
+    iterations = engine.profile_iterations
+    if engine.has_profile and iterations is not None and iterations < FEW_ITERATIONS:
+        text = f"The profile of {label} is of {plural(iterations, 'iteration')}: times of single layers are mostly noise."
+        yield Caution(CautionKind.PROFILE, place, text)
+    if not engine.has_graph or engine.names_only:
+        yield Caution(
+            CautionKind.GRAPH, place, f"{label} tells names of layers only: nothing but names can match them."
+        )
+
+
+def _of_capture(place: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
+    """As sentences."""
+    for one in conditions:
+        text = one.text if whose else f"{one.text[:1].upper()}{one.text[1:]}"
+        yield Caution(_OF_CONDITIONS.get(one.kind, CautionKind.CAPTURE), place, f"{whose}{text}.")
+
+
+def compare(
+    engines: Sequence[Engine],
+    *,
+    baseline: int = 0,
+    align: Align | str = Align.AUTO,
+    pins: Sequence[Pin] = (),
+    per_batch: bool = False,
+    more_timings: Mapping[int, Sequence[Timing]] | None = None,
+) -> Comparison:
+    """Compare two or more engines. Nearly linear in the number of layers.
+
+    Args:
+        engines: In the order of the columns.
+        baseline: Place of the engine that the others are compared with.
+        align: Which evidence may match layers.
+        pins: Matches that a person made; they go before all evidence.
+        per_batch: Divide every time by the engine's batch: milliseconds per sample.
+        more_timings: Further timing runs of engines, by their place: verdicts then know how much runs differ.
+
+    Raises:
+        TrexError: Fewer than two engines; no such baseline, layer or engine; `per_batch` with an unknown batch; an unknown
+            `align`.
+    """
+    mode = _check(engines, baseline, align, pins)
+    with gc_paused():
+        return _compare(engines, baseline, mode, tuple(pins), per_batch, more_timings or {})
+
+
+def _compare(
+    engines: Sequence[Engine],
+    baseline: int,
+    mode: Align,
+    pins: tuple[Pin, ...],
+    per_batch: bool,
+    more_timings: Mapping[int, Sequence[Timing]],
+) -> Comparison:
+    traits = [Traits(engine) for engine in engines]
+    per = [_per(one, per_batch=per_batch) for one in traits]
+    found, aligned = partition(traits, baseline, mode, pins)
+    sides = sides_of(traits, per, found)
+    blocks = build_blocks(traits, baseline, per, found)
+    verdicts, medians = verdicts_of(engines, sides, baseline, more_timings)
+    ranking = rank(engines, sides, medians)
+    return Comparison(
+        engines=tuple(engines),
+        baseline=baseline,
+        align=mode,
+        per_batch=per_batch,
+        pins=pins,
+        sides=sides,
+        cautions=cautions(engines, sides, baseline, aligned, per_batch=per_batch),
+        blocks=blocks,
+        verdicts=verdicts,
+        differences=tuple(
+            None
+            if place == baseline
+            else difference(place, baseline, blocks, sides, related=aligned[place].related)
+            for place in range(len(engines))
+        ),
+        by_kind=rows_by(engines, baseline, per, kind_of),
+        by_precision=rows_by(engines, baseline, per, precision_of),
+        by_module=rows_by(engines, baseline, per, modules_of),
+        ranking=ranking.order,
+        ranked_by=ranking.by,
+        ranking_ms=ranking.latency_ms,
+        _places=_places(engines, blocks),
+    )
+
+
+def _check(engines: Sequence[Engine], baseline: int, align: Align | str, pins: Sequence[Pin]) -> Align:
+    if len(engines) < 2:
+        raise TrexError(f"a comparison takes two engines or more, not {len(engines)}")
+    if not 0 <= baseline < len(engines):
+        raise TrexError(f"there is no engine {baseline} to be the baseline: there are {len(engines)}, from 0")
+    for pin in pins:
+        if not 0 <= pin.engine < len(engines) or pin.engine == baseline:
+            raise TrexError(
+                f"a pin names engine {pin.engine}, which is none that is compared with the baseline"
+            )
+        for place, layer in ((baseline, pin.baseline_layer), (pin.engine, pin.layer)):
+            if not 0 <= layer < len(engines[place].layers):
+                raise TrexError(f"a pin names layer {layer} of {engines[place].name}, which there is not")
+    try:
+        return Align(align)
+    except ValueError:
+        words = ", ".join(one.value for one in Align)
+        raise TrexError(f"'{align}' is no way to align layers; there are {words}") from None
+
+
+def _per(traits: Traits, *, per_batch: bool) -> int:
+    if not per_batch:
+        return 1
+    if traits.batch is None:
+        name = traits.engine.name
+        raise TrexError(
+            f"the batch of {name} is unknown: its inputs do not share a first extent; no times per sample"
+        )
+    return traits.batch
+
+
+def _places(engines: Sequence[Engine], blocks: Sequence[Block]) -> tuple[tuple[int, ...], ...]:
+    places = [[0] * len(engine.layers) for engine in engines]
+    for block in blocks:
+        for engine, layers in enumerate(block.layers):
+            for layer in layers:
+                places[engine][layer] = block.index
+    return tuple(map(tuple, places))

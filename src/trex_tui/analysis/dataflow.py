@@ -1,0 +1,349 @@
+"""The dataflow beside a list of layers, drawn as `git log --graph` draws history.
+
+Each value that a later row reads has a lane, from the row of its layer down to its last reader; a lane is free again below
+that. A row that reads is joined to the lanes it reads from. Whatever a row only passes is not joined to it:
+
+    ●         a
+    ├─●       b reads a, which others read too
+    │ ●       c reads b
+    ●─┘       d reads c and a
+    ├─●       e reads d
+    ├─│─●     f reads d, and passes behind the lane of e
+
+Where a graph is wider than there is room, the values that would keep a lane longest share the last one, drawn double
+(`║`): that they pass is drawn, not which is which.
+
+What feeds a layer and what it feeds, a few steps far: the sandwich of producers, the layer, consumers.
+
+Both sides are trees, so that each link is drawn once and no two cross: a layer that is reached in two ways stands in both
+places, and what is behind it is followed only where it is nearest.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.links import Link
+from trex_tui.engine.model import Layer
+
+LAYER, ALONE, LOOP = "●", "○", "◉"
+"""A layer; one that no link joins to another row; one that a link of the iteration before begins or ends at."""
+PASSING, SHARED = "│", "║"
+JOINTS = {
+    # Where the joint stands in the connection, and whether the lane ends there.
+    ("left", False): "├",
+    ("left", True): "└",
+    ("middle", False): "┼",
+    ("middle", True): "┴",
+    ("right", False): "┤",
+    ("right", True): "┘",
+}
+SHARED_JOINTS = {False: "╢", True: "╜"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What stands beside each row.
+
+    Attributes:
+        rows: Each `width` characters, all of them one cell wide.
+        width: Cells.
+        shared: How many values had to share the last lane; 0 if every connection is drawn on its own.
+    """
+
+    rows: tuple[str, ...]
+    width: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a row looks like, lanes as bits: equal rows are drawn once.
+
+    Attributes:
+        mark: Its layer.
+        place: Lane of the layer.
+        open: Lanes that come from above.
+        read: Those of them that it reads.
+        ended: Those of them that end here.
+    """
+
+    mark: str
+    place: int
+    open: int
+    read: int
+    ended: int
+
+
+def layer_lanes(engine: Engine, layers: Sequence[Layer], most: int) -> Lanes:
+    """The lanes of some layers of an engine, in their order: links to layers that are not among them are left out.
+
+    Args:
+        most: Lanes to draw, not counting the shared one.
+    """
+    position = {layer.index: row for row, layer in enumerate(layers)}
+    links: list[tuple[int, int]] = []
+    loops: set[int] = set()
+    for link in engine.links:
+        source, target = position.get(link.source), position.get(link.target)
+        if source is None or target is None:
+            continue
+        if link.is_loop or source >= target:
+            loops |= {source, target}
+        else:
+            links.append((source, target))
+    return draw_lanes(len(layers), links, most, loops)
+
+
+@lru_cache(maxsize=4)
+def whole_lanes(engine: Engine, most: int) -> Lanes:
+    """The lanes of all layers, as `layer_lanes`; kept, because a tenth of a second is long for a key."""
+    return layer_lanes(engine, engine.layers, most)
+
+
+def draw_lanes(
+    count: int, links: Iterable[tuple[int, int]], most: int, loops: Collection[int] = frozenset()
+) -> Lanes:
+    """Draw the links between `count` rows, each from a row to one further down. Linear in rows and links.
+
+    Args:
+        loops: Rows to mark as ends of links that go up, which are not drawn.
+    """
+    sources: list[set[int]] = [set() for _ in range(count)]
+    last = list(range(count))
+    for source, target in links:
+        sources[target].add(source)
+        last[source] = max(last[source], target)
+    sharing = _without_own_lane(last, most)
+    own_lanes = (1 << most) - 1
+    lane_of = [0] * count
+    opened = passing = 0
+    rows: list[_Row] = []
+    for row in range(count):
+        read = ended = 0
+        for source in sources[row]:
+            bit = 1 << lane_of[source]
+            read |= bit
+            if last[source] == row:
+                ended |= bit & own_lanes
+                passing -= source in sharing
+        if read >> most and not passing:
+            ended |= 1 << most
+        free = ended & own_lanes or ~opened & own_lanes
+        place = most if row in sharing or not free else (free & -free).bit_length() - 1
+        mark = LOOP if row in loops else LAYER if read or last[row] > row else ALONE
+        rows.append(_Row(mark, place, opened, read, ended))
+        lane_of[row] = place
+        opened &= ~ended
+        if last[row] > row:
+            opened |= 1 << place
+            passing += row in sharing
+    return _drawn(rows, most, len(sharing))
+
+
+def _without_own_lane(last: Sequence[int], most: int) -> set[int]:
+    """The fewest values that have to share a lane, so that of all others never more than `most` are open at once.
+
+    Args:
+        last: Last reader of each row's value; the row itself if nobody reads it.
+    """
+    sharing: set[int] = set()
+    longest: list[tuple[int, int]] = []
+    ending = [0] * len(last)
+    opened = 0
+    for row, end in enumerate(last):
+        opened -= ending[row]
+        if end == row:
+            continue
+        heapq.heappush(longest, (-end, -row))
+        ending[end] += 1
+        opened += 1
+        if opened > most:
+            end_of_longest, longest_row = heapq.heappop(longest)
+            sharing.add(-longest_row)
+            ending[-end_of_longest] -= 1
+            opened -= 1
+    return sharing
+
+
+def _drawn(rows: Sequence[_Row], most: int, shared: int) -> Lanes:
+    lanes = max(((row.open | 1 << row.place).bit_length() for row in rows), default=0)
+    drawings: dict[_Row, str] = {}
+    texts = []
+    for row in rows:
+        text = drawings.get(row)
+        if text is None:
+            text = drawings[row] = _draw(row, lanes, most)
+        texts.append(text)
+    return Lanes(tuple(texts), max(0, 2 * lanes - 1), shared)
+
+
+def _draw(row: _Row, lanes: int, most: int) -> str:
+    ends = row.read | 1 << row.place
+    first, final = (ends & -ends).bit_length() - 1, ends.bit_length() - 1
+    cells = []
+    for lane in range(lanes):
+        bit = 1 << lane
+        if lane == row.place:
+            cell = row.mark
+        elif row.read & bit:
+            is_end = bool(row.ended & bit)
+            side = "left" if lane == first else "right" if lane == final else "middle"
+            cell = SHARED_JOINTS[is_end] if lane == most else JOINTS[side, is_end]
+        elif row.open & bit:
+            cell = SHARED if lane == most else PASSING
+        else:
+            cell = "─" if first < lane < final else " "
+        cells += [cell, "─" if first <= lane < final else " "]
+    return "".join(cells[:-1])
+
+
+LEAST_DEPTH, MOST_DEPTH = 1, 3
+
+
+@dataclass(slots=True)
+class Neighbour:
+    """A layer, and those behind it: its producers on the side of the producers, its consumers on the other.
+
+    Attributes:
+        tensors: Names of the tensors that join it to the layer it stands at.
+        is_loop: They are of the iteration before.
+        is_repeated: It stands elsewhere too, nearer or further left; what is behind it is shown there.
+        behind: In execution order.
+    """
+
+    layer: Layer
+    tensors: tuple[str, ...] = ()
+    is_loop: bool = False
+    is_repeated: bool = False
+    behind: list[Neighbour] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A layer between its producers and its consumers; both have the layer itself as their root."""
+
+    layer: Layer
+    producers: Neighbour
+    consumers: Neighbour
+    depth: int
+
+
+def producers_of(engine: Engine, layer: Layer) -> list[Neighbour]:
+    """The layers that write what a layer reads, each once, in execution order."""
+    return _neighbours(engine, engine.producers(layer), lambda link: link.source)
+
+
+def consumers_of(engine: Engine, layer: Layer) -> list[Neighbour]:
+    """The layers that read what a layer writes, each once, in execution order."""
+    return _neighbours(engine, engine.consumers(layer), lambda link: link.target)
+
+
+def _neighbours(engine: Engine, links: Iterable[Link], other_end: Callable[[Link], int]) -> list[Neighbour]:
+    found: dict[int, list[Link]] = {}
+    for link in links:
+        found.setdefault(other_end(link), []).append(link)
+    return [
+        Neighbour(
+            engine.layers[index],
+            tuple(dict.fromkeys(link.tensor for link in found[index])),
+            all(link.is_loop for link in found[index]),
+        )
+        for index in sorted(found)
+    ]
+
+
+def neighbourhood(engine: Engine, layer: Layer, depth: int) -> Neighbourhood:
+    """The layers up to `depth` links away from a layer."""
+    return Neighbourhood(
+        layer, _tree(engine, layer, depth, producers_of), _tree(engine, layer, depth, consumers_of), depth
+    )
+
+
+def _tree(
+    engine: Engine, layer: Layer, depth: int, behind: Callable[[Engine, Layer], list[Neighbour]]
+) -> Neighbour:
+    root = Neighbour(layer)
+    seen = {layer.index}
+    level = [root]
+    for _ in range(depth):
+        beyond: list[Neighbour] = []
+        for one in level:
+            one.behind = behind(engine, one.layer)
+            for other in one.behind:
+                other.is_repeated = other.layer.index in seen
+                seen.add(other.layer.index)
+                if not other.is_repeated:
+                    beyond.append(other)
+        level = beyond
+    return root
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Neighbours for which there is no room.
+
+    Attributes:
+        of: The layer they belong to.
+        latency_ms: Sum of their times; None if none of them was profiled.
+    """
+
+    of: Layer
+    layers: tuple[Layer, ...]
+    latency_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What is drawn of a neighbour: itself, and in `slots` places beside each other what is behind it."""
+
+    shown: Neighbour | Rest
+    slots: int
+    behind: tuple[Branch, ...] = ()
+
+
+def fitted(root: Neighbour, slots: int) -> Branch:
+    """What fits beside each other in so many places; the slowest stay, the others become a `Rest`.
+
+    Near layers go before far ones: a place goes to what is behind a layer only when all its siblings have theirs.
+    """
+    return _fitted(root, max(1, slots))
+
+
+def _fitted(one: Neighbour, slots: int) -> Branch:
+    kept, rest = list(one.behind), None
+    if len(kept) > slots:
+        slowest = sorted(kept, key=lambda other: -(other.layer.latency_ms or 0.0))
+        kept = sorted(slowest[: slots - 1], key=lambda other: other.layer.index)
+        others = [other.layer for other in slowest[slots - 1 :]]
+        ordered = tuple(sorted(others, key=lambda layer: layer.index))
+        rest = Branch(Rest(one.layer, ordered, sum_latency_ms(ordered)), 1)
+    room = _shared_out([_wanted(other) for other in kept], slots - (1 if rest else 0))
+    branches = [_fitted(other, share) for other, share in zip(kept, room, strict=True)]
+    if rest:
+        branches.append(rest)
+    return Branch(one, max(1, sum(branch.slots for branch in branches)), tuple(branches))
+
+
+def _wanted(one: Neighbour) -> int:
+    """Places that would show all that is behind."""
+    return max(1, sum(map(_wanted, one.behind)))
+
+
+def _shared_out(wanted: Sequence[int], slots: int) -> list[int]:
+    """One place for each, then one more in turn to those that want more."""
+    given = [1] * len(wanted)
+    left = slots - len(wanted)
+    while left > 0:
+        hungry = [place for place, want in enumerate(wanted) if given[place] < want]
+        if not hungry:
+            break
+        for place in hungry[:left]:
+            given[place] += 1
+        left -= len(hungry[:left])
+    return given

@@ -1,0 +1,610 @@
+"""The parts of a filter expression, and how they are written.
+
+Precedence, strongest first: comparison, `not` and `-`, `and` (which is also what nothing between two terms means), `or`.
+
+Regular expressions that people type, kept from taking forever.
+
+Python's matcher backtracks, and cannot be interrupted within one text. So patterns are limited before they run: in
+length, in the number of repetitions of variable length, and in repetitions or alternatives within a repetition, as in
+`(a+)+` or `(a|aa)*`, whose time doubles with each character. What remains is at worst polynomial: `.*a.*b` on a name of
+thousands of characters is slow, not endless; longer ones are refused, and `compile` stops between two values when all
+together take too long.
+
+Text to expression, by recursive descent: the grammar is in the methods' docstrings.
+
+Layer names hold nearly every character (`/a/Conv + PWN(/b/Relu)`), so a bare word is whatever stands between spaces and
+parentheses, unless it begins like a comparison: a name, and an operator right behind it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
+from trex_tui.engine.columns import Column
+from trex_tui.errors import TrexError
+from trex_tui.text import close_matches, parse_quantity
+
+KEYWORDS = ("and", "or", "not")
+_EXCERPT = 32
+
+
+class FilterError(TrexError):
+    """An expression that cannot be understood.
+
+    Args:
+        text: The expression.
+        position: Where in it, from 0; the length of `text` where something is missing at the end.
+        message: What was expected, or what is wrong.
+    """
+
+    def __init__(self, text: str, position: int, message: str) -> None:
+        self.text, self.position, self.message = text, position, message
+        super().__init__(f"{message} at column {position + 1}")
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether more text could mend it."""
+        return self.position >= len(self.text)
+
+    @property
+    def pointed(self) -> str:
+        """The sentence, and the expression around the place with a caret before it."""
+        before, after = self.text[: self.position], self.text[self.position :]
+        head = before if len(before) <= _EXCERPT else "…" + before[-_EXCERPT:]
+        tail = after if len(after) <= _EXCERPT else after[:_EXCERPT] + "…"
+        return f"{self}: {head}^{tail}"
+
+
+class Operator(str, Enum):
+    """How a column is compared; `:` is another way to write `=`."""
+
+    EQUAL = ":"
+    UNEQUAL = "!="
+    LESS = "<"
+    AT_MOST = "<="
+    MORE = ">"
+    AT_LEAST = ">="
+    MATCHES = "~"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Text to be equal to, in any case."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """Text in which `*` stands for any characters; a lone `*` for any value that is there."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number in the unit of its column."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No value: `?` or `none`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A regular expression, searched in any case.
+
+    Attributes:
+        position: Where it stands in the text, for errors while searching.
+    """
+
+    regex: str
+    position: int = field(default=0, compare=False)
+
+
+Operand: TypeAlias = "Literal | Glob | Number | Missing | Pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The name contains the text, in any case."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A column against one of several operands. A missing value satisfies none of them but `Missing`.
+
+    Attributes:
+        column: Full name, not an alias.
+        operands: Several for `:` (any of them) and `!=` (none of them), else one.
+    """
+
+    column: str
+    operator: Operator
+    operands: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The layers that the term leaves out, those whose value is missing among them."""
+
+    term: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of the terms; without any, every layer."""
+
+    terms: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of the terms."""
+
+    terms: tuple[Expression, ...]
+
+
+Expression: TypeAlias = "Word | Comparison | Not | And | Or"
+
+EVERYTHING = And(())
+"""What an empty text says."""
+
+
+def negation(term: Expression) -> Expression:
+    """`not term`, without a second `not` inside."""
+    return term.term if isinstance(term, Not) else Not(term)
+
+
+def conjunction(terms: Sequence[Expression]) -> Expression:
+    """All of one or more terms, in a flat list."""
+    flat = [part for term in terms for part in (term.terms if isinstance(term, And) else (term,))]
+    return flat[0] if len(flat) == 1 else And(tuple(flat))
+
+
+def disjunction(terms: Sequence[Expression]) -> Expression:
+    """Any of one or more terms, in a flat list."""
+    flat = [part for term in terms for part in (term.terms if isinstance(term, Or) else (term,))]
+    return flat[0] if len(flat) == 1 else Or(tuple(flat))
+
+
+def unparse(expression: Expression) -> str:
+    """The expression as text, which parses to the same again."""
+    if isinstance(expression, Word):
+        return quoted(expression.text) if needs_quotes(expression.text) else expression.text
+    if isinstance(expression, Comparison):
+        values = ",".join(map(_operand_text, expression.operands))
+        return f"{expression.column}{expression.operator.value}{values}"
+    if isinstance(expression, Not):
+        return f"not {_within(expression.term, Not, And, Or)}"
+    if isinstance(expression, And):
+        return " ".join([_within(term, Or) for term in expression.terms])
+    return " or ".join([unparse(term) for term in expression.terms])
+
+
+def _within(term: Expression, *weaker: type) -> str:
+    return f"({unparse(term)})" if isinstance(term, weaker) else unparse(term)
+
+
+def _operand_text(operand: Operand) -> str:
+    if isinstance(operand, Number):
+        return repr(operand.value)
+    if isinstance(operand, Missing):
+        return "none"
+    if isinstance(operand, Glob):
+        return operand.pattern
+    if isinstance(operand, Pattern):
+        return '"' + re.sub(r'(?s)\\.|"', lambda found: found[0].replace('"', '\\"', 1), operand.regex) + '"'
+    return quoted(operand.text) if needs_quotes(operand.text) else operand.text
+
+
+def needs_quotes(text: str) -> bool:
+    """Whether the text without quotes might be read as something else."""
+    return (
+        re.fullmatch(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*", text) is None
+        or text.casefold() in KEYWORDS
+        or text.casefold() == "none"
+    )
+
+
+def quoted(text: str) -> str:
+    """The text in quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+MOST_PATTERN_CHARACTERS = 200
+MOST_REPEATS = 10
+MOST_UNBOUNDED = 4
+FEW_TIMES = 4
+"""A repetition of up to so many times may hold others."""
+_MANY_TIMES = 1000
+_LONGEST_TEXTS = (sys.maxsize, 20_000, 4_000)
+"""By the number of repetitions without an end. Names of real engines have some hundred characters, a few have thousands."""
+
+_sre: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+
+
+class BadRegexError(ValueError):
+    """A pattern that is wrong or not allowed; its text says why."""
+
+
+def compile_regex(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern to be searched for in any case.
+
+    Raises:
+        BadRegexError: It is no regular expression, or it might take forever.
+    """
+    if len(pattern) > MOST_PATTERN_CHARACTERS:
+        raise BadRegexError(f"a regular expression has at most {MOST_PATTERN_CHARACTERS} characters")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _check(_sre.parse(pattern, re.IGNORECASE))
+            return re.compile(pattern, re.IGNORECASE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadRegexError(f"not a regular expression ({error})") from None
+
+
+def longest_text(pattern: str) -> int:
+    """Characters of a text up to which a pattern that `compile_regex` takes is searched for, so that it ends in seconds.
+
+    One repetition without an end takes the square of the length at the worst, two take the cube.
+    """
+    unbounded = sum(most > _MANY_TIMES for most, _ in _variable_repeats(_sre.parse(pattern, re.IGNORECASE)))
+    return _LONGEST_TEXTS[min(unbounded, len(_LONGEST_TEXTS) - 1)]
+
+
+def _check(tree: Any) -> None:  # noqa: ANN401 - Python's own, untyped
+    repeats = list(_variable_repeats(tree))
+    if len(repeats) > MOST_REPEATS or sum(most > _MANY_TIMES for most, _ in repeats) > MOST_UNBOUNDED:
+        raise BadRegexError("too many repetitions in a regular expression")
+    for most, body in repeats:
+        if most > FEW_TIMES and any(
+            name in ("BRANCH", "GROUPREF") or _is_variable(name, argument) for name, argument in _nodes(body)
+        ):
+            raise BadRegexError("repetitions or alternatives within a repetition can take forever")
+
+
+def _variable_repeats(tree: Any) -> Iterator[tuple[int, Any]]:  # noqa: ANN401
+    """How often at most, and what, for every repetition that does not say exactly how often, or that holds others."""
+    for name, argument in _nodes(tree):
+        if name in _REPEATS:
+            least, most, body = argument
+            if least != most or any(_is_variable(*node) for node in _nodes(body)):
+                yield int(most), body
+
+
+def _is_variable(name: str, argument: Any) -> bool:  # noqa: ANN401
+    return name in _REPEATS and argument[0] != argument[1]
+
+
+def _nodes(tree: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Every operation of a parsed pattern, with its argument, those inside others too."""
+    if isinstance(tree, _sre.SubPattern):
+        for operation, argument in tree.data:
+            yield str(operation), argument
+            yield from _nodes(argument)
+    elif isinstance(tree, (tuple, list)):
+        for part in tree:
+            yield from _nodes(part)
+
+
+ALIASES: dict[str, str] = {
+    "ms": "latency_ms",
+    "pct": "latency_pct",
+    "median": "median_ms",
+    "prec": "precision",
+    "type": "layer_type",
+    "param": "parameter_type",
+    "onnx": "onnx_nodes",
+    "in": "input_formats",
+    "out": "output_formats",
+    "in_shape": "input_shapes",
+    "out_shape": "output_shapes",
+    "io": "io_bytes",
+    "weights": "weights_bytes",
+    "footprint": "footprint_bytes",
+    "m": "gemm_m",
+    "n": "gemm_n",
+    "k": "gemm_k",
+    "batch": "gemm_batch",
+    "intensity": "arithmetic_intensity",
+    "flops": "achieved_flops_per_s",
+    "bandwidth": "achieved_bytes_per_s",
+    "roof": "roof_pct",
+    "tc": "tensor_cores",
+    "lib": "tactic_library",
+    "sm": "tactic_sm",
+    "tile": "tactic_tile",
+    "stages": "tactic_stages",
+    "acc": "accumulate_type",
+    "nth": "occurrence",
+}
+"""Short name -> name of the column."""
+
+LISTS = frozenset({"onnx_nodes", "input_shapes", "output_shapes", "input_formats", "output_formats"})
+"""Columns that hold several values: one that fits is enough."""
+
+_WRITTEN = {
+    "milliseconds": "us ms s",
+    "percent": "%",
+}
+
+
+def find_column(name: str) -> Column | None:
+    """The column of a name or short name, in any case; None if there is none."""
+    folded = name.casefold()
+    return ALL_COLUMNS_BY_NAME.get(ALIASES.get(folded, folded))
+
+
+def nearest_names(name: str) -> list[str]:
+    """Names and short names that look like `name`, the likeliest first."""
+    known = [*ALL_COLUMNS_BY_NAME, *ALIASES]
+    begin = [one for one in known if len(name) > 1 and one.startswith(name.casefold())]
+    return list(dict.fromkeys([*begin, *close_matches(name.casefold(), known, 3, 0.7)]))[:3]
+
+
+def parse_number(text: str, column: Column) -> float | None:
+    """The number in the column's unit: `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit."""
+    return parse_quantity(text, column.unit)
+
+
+def units_of(column: Column) -> str:
+    """The units its numbers may have, in words for an error."""
+    return _WRITTEN.get(column.unit, "k M G Ki Mi Gi")
+
+
+MOST_CHARACTERS = 10_000
+DEEPEST = 40
+"""Parentheses within parentheses."""
+
+_BARE_WORD = re.compile(r"[^\s()]+")
+_COLUMN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:([:~])|\s*(>=|<=|!=|[=<>]))")
+_OPERATOR = re.compile(r">=|<=|!=|[:~=<>]")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_BARE_VALUE = re.compile(r'[^\s(),"]+')
+
+
+def parse(text: str) -> Expression:
+    """Parse a filter.
+
+    Raises:
+        FilterError: With the place and a sentence.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise FilterError(text, MOST_CHARACTERS, f"longer than {MOST_CHARACTERS} characters")
+    return _Parser(text).expression()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._position = 0
+        self._depth = 0
+        self._before = ""
+        """What stands before a term that must follow."""
+
+    def expression(self) -> Expression:
+        """expression = [disjunction]"""
+        if self._at_end():
+            return EVERYTHING
+        found = self._disjunction()
+        if not self._at_end():
+            raise self._error("`)` without a `(` before it")
+        return found
+
+    def _disjunction(self) -> Expression:
+        """disjunction = conjunction {"or" conjunction}"""
+        terms = [self._conjunction()]
+        while self._took_keyword("or"):
+            terms.append(self._conjunction())
+        return disjunction(terms)
+
+    def _conjunction(self) -> Expression:
+        """conjunction = negation {["and"] negation}"""
+        terms = [self._negation()]
+        while self._took_keyword("and") or not self._ends_conjunction():
+            terms.append(self._negation())
+        return conjunction(terms)
+
+    def _ends_conjunction(self) -> bool:
+        return self._at_end() or self._is_next(")") or self._keyword().casefold() == "or"
+
+    def _negation(self) -> Expression:
+        """negation = {"not" | "-"} term"""
+        is_negated = False
+        while True:
+            if self._took_keyword("not"):
+                is_negated = not is_negated
+            elif self._is_next("-"):
+                self._before, self._position = "-", self._position + 1
+                if self._text[self._position : self._position + 1].isspace():
+                    raise self._error("expected a term right after `-`")
+                is_negated = not is_negated
+            else:
+                term = self._term()
+                return negation(term) if is_negated else term
+
+    def _term(self) -> Expression:
+        """term = "(" disjunction ")" | comparison | quoted | word"""
+        if self._at_end():
+            raise self._error(f"expected a term after `{self._before}`")
+        if self._is_next("("):
+            return self._in_parentheses()
+        if self._is_next('"'):
+            return Word(_without_escapes(self._quoted()))
+        column = _COLUMN.match(self._text, self._position)
+        if column is not None:
+            return self._comparison(column)
+        operator = _OPERATOR.match(self._text, self._position)
+        wrong = operator[0] if operator else self._keyword() or (")" if self._is_next(")") else "")
+        if wrong:
+            needed = "a column" if operator else "a term"
+            raise self._error(f"expected {needed} before `{wrong}`")
+        return Word(self._take(_BARE_WORD))
+
+    def _in_parentheses(self) -> Expression:
+        opened = self._position
+        if self._depth == DEEPEST:
+            raise self._error(f"more than {DEEPEST} parentheses within each other")
+        self._depth += 1
+        self._before, self._position = "(", opened + 1
+        inside = self._disjunction()
+        if not self._is_next(")"):
+            raise self._error(f"expected `)` for the `(` of column {opened + 1}")
+        self._position += 1
+        self._depth -= 1
+        return inside
+
+    def _comparison(self, found: re.Match[str]) -> Expression:
+        """comparison = column ("~" regex | ("<" | "<=" | ">" | ">=") number | (":" | "=" | "!=") value {"," value})"""
+        column = find_column(found[1])
+        if column is None:
+            raise self._error(_no_column(found[1]))
+        symbol = found[2] or found[3]
+        operator = Operator.EQUAL if symbol == "=" else Operator(symbol)
+        place = found.start(2) if found[2] else found.start(3)
+        if operator is Operator.MATCHES and column.is_number:
+            raise self._error(f"{column.name} is a number, which `~` does not match", place)
+        is_order = operator not in (Operator.EQUAL, Operator.UNEQUAL, Operator.MATCHES)
+        if is_order and not column.is_number:
+            raise self._error(f"{column.name} is text, which `{symbol}` does not compare", place)
+        self._position = found.end()
+        if operator is Operator.MATCHES:
+            return Comparison(column.name, operator, (self._regex(),))
+        if is_order:
+            return Comparison(column.name, operator, (self._number(column, symbol),))
+        operands = [self._value(column, symbol)]
+        while self._text.startswith(",", self._position):
+            self._position += 1
+            operands.append(self._value(column, ","))
+        return Comparison(column.name, operator, tuple(operands))
+
+    def _value(self, column: Column, after: str) -> Operand:
+        """value = "?" | "none" | "*" | number | quoted | text, which may hold `*`"""
+        self._skip_space()
+        if self._is_next('"') and not column.is_number:
+            return Literal(_without_escapes(self._quoted()))
+        found = _BARE_VALUE.match(self._text, self._position)
+        if found is not None and found[0].casefold() in ("?", "none"):
+            self._position = found.end()
+            return Missing()
+        if found is not None and (found[0] == "*" or not column.is_number):
+            self._position = found.end()
+            return Glob(found[0]) if "*" in found[0] else Literal(found[0])
+        if column.is_number:
+            return self._number(column, after)
+        raise self._error(f"expected a value after `{after}`")
+
+    def _number(self, column: Column, after: str) -> Number:
+        self._skip_space()
+        found = _BARE_VALUE.match(self._text, self._position)
+        if found is None:
+            raise self._error(f"expected a number after `{after}`")
+        value = parse_number(found[0], column)
+        if value is None:
+            if found[0][0] in "0123456789.":
+                raise self._error(
+                    f"expected a number, which for {column.name} may end in {units_of(column)},"
+                )
+            raise self._error(f"expected a number after `{after}`")
+        self._position = found.end()
+        return Number(value)
+
+    def _regex(self) -> Pattern:
+        """regex = quoted, in which only `\\"` is not part of the pattern, or all up to a space or a `)` too many"""
+        self._skip_space()
+        start = self._position
+        if self._is_next('"'):
+            raw = self._quoted()
+        else:
+            raw = self._text[start : _end_of_bare_regex(self._text, start)]
+            if not raw:
+                raise self._error("expected a regular expression after `~`")
+            self._position = start + len(raw)
+        pattern = re.sub(r"(?s)\\(.)", lambda pair: '"' if pair[1] == '"' else pair[0], raw)
+        try:
+            compile_regex(pattern)
+        except BadRegexError as error:
+            raise self._error(str(error), start) from None
+        return Pattern(pattern, start)
+
+    def _quoted(self) -> str:
+        """quoted = '"' … '"'; a backslash before `"` or itself is not part of the text"""
+        found = _QUOTED.match(self._text, self._position)
+        if found is None:
+            opened = self._position + 1
+            raise self._error(f"expected a quote that closes the one of column {opened}", len(self._text))
+        self._position = found.end()
+        return found[1]
+
+    # Looking ahead
+
+    def _skip_space(self) -> None:
+        while self._text[self._position : self._position + 1].isspace():
+            self._position += 1
+
+    def _at_end(self) -> bool:
+        self._skip_space()
+        return self._position == len(self._text)
+
+    def _is_next(self, char: str) -> bool:
+        self._skip_space()
+        return self._text.startswith(char, self._position)
+
+    def _keyword(self) -> str:
+        """The keyword that comes next, as it is written; empty if none does."""
+        self._skip_space()
+        found = _BARE_WORD.match(self._text, self._position)
+        return found[0] if found is not None and found[0].casefold() in KEYWORDS else ""
+
+    def _took_keyword(self, keyword: str) -> bool:
+        found = self._keyword()
+        if found.casefold() != keyword:
+            return False
+        self._before, self._position = found, self._position + len(found)
+        return True
+
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        found = pattern.match(self._text, self._position)
+        assert found is not None
+        self._position = found.end()
+        return found[0]
+
+    def _error(self, message: str, position: int | None = None) -> FilterError:
+        return FilterError(self._text, self._position if position is None else position, message)
+
+
+def _no_column(name: str) -> str:
+    near = nearest_names(name)
+    if near:
+        return f"no column `{name}` (nearest: {', '.join(near)})"
+    return f"no column `{name}` (put text of a name in quotes)"
+
+
+def _without_escapes(raw: str) -> str:
+    return re.sub(r'\\(["\\])', r"\1", raw)
+
+
+def _end_of_bare_regex(text: str, start: int) -> int:
+    depth, position = 0, start
+    while position < len(text) and not text[position].isspace():
+        if text[position] == ")" and depth == 0:
+            break
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        position += 2 if text[position] == "\\" else 1
+    return min(position, len(text))

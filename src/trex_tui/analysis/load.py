@@ -1,0 +1,73 @@
+"""Loading an engine as a person asked for it: which optimization profile, and what they state about the device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.config import config_tables
+from trex_tui.engine.engine import Engine, load_set
+
+if TYPE_CHECKING:
+    from trex_tui.analysis.device_overrides import DeviceOverrides
+    from trex_tui.artifacts import ArtifactSet
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """How to load.
+
+    Attributes:
+        optimization_profile: Which of several; None for the profiled one.
+        peaks: What options state about the device, e.g. `bandwidth=320`.
+        configured: What configuration files state, by device name.
+    """
+
+    optimization_profile: int | None = None
+    peaks: DeviceOverrides | None = None
+    configured: Mapping[str, DeviceOverrides] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, optimization_profile: int | None = None, peaks: Sequence[str] = ()) -> LoadOptions:
+        """From options as they are typed, and from the configuration files there are.
+
+        Raises:
+            TrexError: An option or a file says something that cannot be.
+        """
+        tables = config_tables(os.environ)
+        if not peaks and not tables:
+            return cls(optimization_profile)
+        from trex_tui.analysis.device_overrides import overrides_from_options, overrides_in
+
+        configured: dict[str, DeviceOverrides] = {}
+        for table in tables:
+            for name, stated in overrides_in(table).items():
+                weaker = configured.get(name)
+                configured[name] = weaker.updated_with(stated) if weaker else stated
+        return cls(optimization_profile, overrides_from_options(peaks) if peaks else None, configured)
+
+
+def load(source: ArtifactSet, options: LoadOptions, begin: Callable[[Path], None] | None = None) -> Engine:
+    """Read and join one set, and keep with it what is stated about its device.
+
+    Args:
+        source: The set.
+        options: See `LoadOptions`.
+        begin: Called with each file before it is read; what it raises ends the reading.
+
+    Raises:
+        ArtifactError: Not one of its files could be used.
+        TrexError: There is no such optimization profile.
+    """
+    engine = load_set(source, options.optimization_profile, begin)
+    if options.peaks is None and not options.configured:
+        return engine
+    from trex_tui.analysis.device_overrides import overrides_for
+
+    stated = overrides_for(engine.device_name, options.configured)
+    if options.peaks is not None:
+        stated = options.peaks if stated is None else stated.updated_with(options.peaks)
+    return engine if stated is None else replace(engine, stated_device=stated)

@@ -1,0 +1,300 @@
+"""The modules of the network, out of the names of its layers.
+
+Time by what the network was made of: its ONNX nodes and its modules.
+
+A layer that came from several nodes does not tell which of them took its time. By node, it is shared equally among them:
+wrong in detail (the Conv of a Conv + Relu does nearly all), but sums stay exact, and nothing is counted twice. By module, it
+stands whole in one, that of its first node, as in the tree of layers: a table of modules, a chart of them and the tree show
+the same number for each. Fusion over the border of two modules is rare, and `fused_over_modules` tells where it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property, lru_cache
+
+from trex_tui.analysis.structure import UNKNOWN, sum_latency_ms
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.text import format_ms, plural
+
+MOST_LEVELS = 24
+"""Modules nested deeper than this stand at this depth: no network nests so, but a name may hold anything."""
+
+_REFORMAT = re.compile(
+    r"^Reformatting CopyNode for (?:(?P<role>Input|Output) Tensor (?P<port>\d+) to |Network (?:Input|Output) )"
+)
+_WRAPPERS = re.compile(r"^(?:PWN\(|\{ForeignNode\[|\()+")
+_INSERTED = re.compile(r"^(?:copied_)?(?:reshape|squeeze|unsqueeze)_(?:before|after)_")
+# Torch-TensorRT writes `[CONVOLUTION]-[aten_ops.convolution.default]-[/conv1/convolution]`.
+_TORCH = re.compile(r"^.*?\[[A-Z_]*[\w.]*\]-\[(?=/)")
+_FUSED = re.compile(r" \+ ")
+_SEVERAL = re.compile(r" \+ |\.\.\.|, |\|\|")
+_PARTS = re.compile(r"[/.]")
+
+
+def module_path(layer: Layer) -> tuple[str, ...]:
+    """The modules a layer lies in, outermost first, without its own operator.
+
+    The first ONNX node stands for a fused layer; without metadata, the first name in the layer's own name. A reformat
+    lies where the layer lies that it serves. Layers with no path in their name lie at the top.
+    """
+    return _path_and_operator(layer.onnx_nodes[0] if layer.onnx_nodes else layer.name)[0]
+
+
+def module_of_name(name: str) -> tuple[str, ...]:
+    """The modules that an ONNX node lies in, by its name, outermost first."""
+    return _path_and_operator(name)[0]
+
+
+@lru_cache(maxsize=1 << 18)
+def _path_and_operator(name: str) -> tuple[tuple[str, ...], str]:
+    """The modules that the first of the names in `name` lies in, and what remains of it."""
+    name = _SEVERAL.split(_REFORMAT.sub("", name), maxsplit=1)[0]
+    name = _TORCH.sub("", _WRAPPERS.sub("", _INSERTED.sub("", name)))
+    if name.startswith(("__myl", "(Unnamed", "entry^")):
+        return (), name
+    parts = [part for part in _PARTS.split(name.strip("])} ")) if part]
+    return tuple(_without_repeats(parts[:-1])[:MOST_LEVELS]), parts[-1] if parts else name
+
+
+def label_in(layer: Layer, depth: int) -> str:
+    """A layer's name as it reads inside the first `depth` modules of its path.
+
+    `/layer1/layer1.0/conv1/Conv + /layer1/layer1.0/relu/Relu` reads `conv1/Conv + Relu` inside `layer1/0`. A name that tells
+    no path stays whole.
+    """
+    return _label(layer.name, module_path(layer), depth)
+
+
+@lru_cache(maxsize=4096)
+def _label(name: str, path: tuple[str, ...], depth: int) -> str:
+    if not path:
+        return name
+    reformat = _REFORMAT.match(name)
+    names = _FUSED.split(_REFORMAT.sub("", name))
+    operators = " + ".join(_path_and_operator(one)[1] for one in names)
+    label = "/".join([*path[depth:], operators])
+    if reformat is None:
+        return label
+    role = f"{reformat['role'].lower()} {reformat['port']} of " if reformat["role"] else "network "
+    return f"{role}{label}"
+
+
+def _without_repeats(parts: list[str]) -> list[str]:
+    """PyTorch writes `/layer1/layer1.0/conv1/Conv`: once split at dots, `layer1` repeats."""
+    kept: list[str] = []
+    for part in parts:
+        if not kept or part != kept[-1]:
+            kept.append(part)
+    return kept
+
+
+NO_NODE = "(no ONNX node)"
+"""Layers that TensorRT put in, such as reformats, and engines without `Metadata`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Time that falls to something.
+
+    Attributes:
+        name: An ONNX node, or a module.
+        latency_ms: Its part of the layers' times; None if none of them was profiled.
+        layers: Layers that it is, at least partly, in.
+    """
+
+    name: str
+    latency_ms: float | None
+    layers: int
+
+
+def by_onnx_node(engine: Engine) -> list[Share]:
+    """Time by ONNX node, the slowest first; adds up to `engine.latency_sum_ms`."""
+    return _shared(engine, lambda layer: layer.onnx_nodes or (NO_NODE,))
+
+
+def by_module(engine: Engine, depth: int = 1) -> list[Share]:
+    """Time by module, `depth` levels deep, each layer in one: where `hierarchy.module_path` has it.
+
+    Adds up to `engine.latency_sum_ms`, the layers to all layers. Layers outside any module are under the empty name.
+    """
+    groups: dict[str, list[Layer]] = {}
+    for layer in engine.layers:
+        groups.setdefault(module_of(layer, depth), []).append(layer)
+    return _slowest_first(Share(name, sum_latency_ms(group), len(group)) for name, group in groups.items())
+
+
+def module_of(layer: Layer, depth: int = 1) -> str:
+    """The module that a layer counts for, `depth` levels deep; empty outside of any."""
+    return "/".join(module_path(layer)[:depth])
+
+
+def fused_over_modules(layers: Iterable[Layer]) -> list[Layer]:
+    """The layers whose ONNX nodes lie in several of the outermost modules, of which the first has all of the time."""
+    return [layer for layer in layers if len({module_of_name(node)[:1] for node in layer.onnx_nodes}) > 1]
+
+
+def fused_words(layers: Sequence[Layer]) -> str | None:
+    """How layers fused over the borders of modules are counted; None if there are none."""
+    fused = fused_over_modules(layers)
+    if not fused:
+        return None
+    time = sum_latency_ms(fused)
+    took = f" of {format_ms(time)} ms" if time is not None else ""
+    several = plural(len(fused), f"layer{took} has", f"layers{took} have")
+    return f"Each layer counts once, in the module of its first ONNX node; {several} nodes in other outermost modules too."
+
+
+def _shared(engine: Engine, names_of: Callable[[Layer], tuple[str, ...]]) -> list[Share]:
+    times: dict[str, float | None] = {}
+    layers: dict[str, int] = {}
+    for layer in engine.layers:
+        names = names_of(layer)
+        for name in dict.fromkeys(names):
+            layers[name] = layers.get(name, 0) + 1
+        for name in names:
+            part = None if layer.latency_ms is None else layer.latency_ms / len(names)
+            times[name] = part if times.get(name) is None else (times[name] or 0.0) + (part or 0.0)
+    return _slowest_first(Share(name, time, layers[name]) for name, time in times.items())
+
+
+def _slowest_first(shares: Iterable[Share]) -> list[Share]:
+    return sorted(shares, key=lambda share: (-(share.latency_ms or 0.0), share.name))
+
+
+Path = tuple[str, ...]
+
+
+class Grouping(str, Enum):
+    """What the groups of the tree have in common. The values are what people read."""
+
+    MODULE = "by module"
+    KIND = "by kind"
+    PRECISION = "by precision"
+    ONNX = "by ONNX node"
+    STREAM = "by stream"
+    ORDER = "in execution order"
+
+
+class Group:
+    """Layers that have the first parts of a path in common.
+
+    Attributes:
+        path: These parts.
+        name: The last of them, or several where a chain of groups with nothing beside them became one.
+        layers: All layers here and below, in execution order.
+    """
+
+    def __init__(
+        self, name: str, path: Path, layers: Sequence[Layer], path_of: Callable[[Layer], Path], *, flat: bool
+    ) -> None:
+        """Args: flat: A layer that is alone in a group stands in its place."""
+        self.name, self.path, self.layers, self._path_of, self._flat = name, path, layers, path_of, flat
+
+    @cached_property
+    def latency_ms(self) -> float | None:
+        """Sum over the layers; None if none was profiled."""
+        return sum_latency_ms(self.layers)
+
+    @property
+    def first_index(self) -> int:
+        """Index of the first layer."""
+        return self.layers[0].index
+
+    @cached_property
+    def entries(self) -> Sequence[Group | Layer]:
+        """The groups and layers directly in this one, in execution order.
+
+        A group around a single layer of a deeper path is that layer.
+        """
+        depth = len(self.path)
+        groups: dict[str, list[Layer]] = {}
+        inside: list[Group | Layer] = []
+        for layer in self.layers:
+            path = self._path_of(layer)
+            if len(path) > depth:
+                groups.setdefault(path[depth], []).append(layer)
+            else:
+                inside.append(layer)
+        for name, layers in groups.items():
+            inside.append(layers[0] if len(layers) == 1 and self._flat else self._group(name, layers))
+        return sorted(inside, key=lambda one: one.index if isinstance(one, Layer) else one.first_index)
+
+    def _group(self, name: str, layers: Sequence[Layer]) -> Group:
+        path = (*self.path, name)
+        names = [name]
+        while True:
+            depth = len(path)
+            part = next(iter(self._path_of(layers[0])[depth : depth + 1]), None)
+            if part is None or any(self._path_of(layer)[depth : depth + 1] != (part,) for layer in layers):
+                return Group("/".join(names), path, layers, self._path_of, flat=self._flat)
+            names.append(part)
+            path = (*path, part)
+
+    def groups_around(self, layer: Layer) -> list[Group]:
+        """The groups from below this one down to the one that a layer stands in."""
+        around: list[Group] = []
+        current = self
+        wanted = self._path_of(layer)
+        while True:
+            inside = (one for one in current.entries if isinstance(one, Group))
+            found = next((one for one in inside if wanted[: len(one.path)] == one.path), None)
+            if found is None:
+                return around
+            around.append(found)
+            current = found
+
+
+def arrange(layers: Sequence[Layer], grouping: Grouping) -> Group:
+    """Arrange layers in execution order as a tree; its root stands for all of them.
+
+    Each layer stands in one group, so that the groups add up: one of several ONNX nodes stands under the first.
+    """
+    return Group("", (), layers, _PATHS[grouping], flat=grouping in (Grouping.MODULE, Grouping.ONNX))
+
+
+def _onnx_path(layer: Layer) -> Path:
+    return (layer.onnx_nodes[0] if layer.onnx_nodes else NO_NODE,)
+
+
+def _stream_path(layer: Layer) -> Path:
+    stream = f"stream {layer.stream if layer.stream is not None else UNKNOWN}"
+    return (f"{layer.device.value}, {stream}" if layer.device else stream,)
+
+
+_PATHS: dict[Grouping, Callable[[Layer], Path]] = {
+    Grouping.MODULE: module_path,
+    Grouping.KIND: lambda layer: (layer.kind.value,),
+    Grouping.PRECISION: lambda layer: (layer.precision.value if layer.precision else UNKNOWN,),
+    Grouping.ONNX: _onnx_path,
+    Grouping.STREAM: _stream_path,
+    Grouping.ORDER: lambda _: (),
+}
+
+
+def layer_label(layer: Layer, grouping: Grouping, depth: int) -> str:
+    """How a layer is called in a tree, inside `depth` groups.
+
+    A layer that stands for its ONNX node has the node's name. `+2` says that it does the work of two nodes more.
+    """
+    if grouping is Grouping.MODULE:
+        return label_in(layer, depth)
+    if grouping is not Grouping.ONNX or not layer.onnx_nodes:
+        return layer.name
+    name = layer.name if depth else layer.onnx_nodes[0]
+    more = len(layer.onnx_nodes) - 1
+    return f"{name} +{more}" if more else name
+
+
+def ordered_entries(group: Group, grouping: Grouping, *, by_latency: bool) -> Sequence[Group | Layer]:
+    """What stands directly in a group: in execution order, or the slowest first.
+
+    Kinds and precisions have no place in the execution, so they always stand by time.
+    """
+    if by_latency or (not group.path and grouping in (Grouping.KIND, Grouping.PRECISION)):
+        return sorted(group.entries, key=lambda one: -(one.latency_ms or 0.0))
+    return group.entries

@@ -1,6 +1,0 @@
-"""The log of a build or of a run, understood: `read_build_log` makes a `BuildTrace` of it."""
-
-from trex_tui.artifacts.buildlog.model import BuildTrace
-from trex_tui.artifacts.buildlog.reader import read_build_log
-
-__all__ = ["BuildTrace", "read_build_log"]

@@ -1,0 +1,402 @@
+r"""What another program has put before every line of a log: docker, journald, a CI, Python's logging.
+
+Such a prefix is learned from lines that tell where it ends: those with a time stamp of TensorRT's, trtexec's banners, and, in
+programs that hand the messages of their `ILogger` on to Python's logging, from well-known messages of the library. Its
+numbers, blanks, names of levels and of streams vary; the rest of it does not.
+
+Lines as container runtimes keep them: a record a line, with the stream it came from, cut where it was long.
+
+docker's json-file driver: `{"log":"…\n","stream":"stderr","time":"2026-07-07T02:10:59.123Z"}`. A record without an end
+of line goes on in the next one of the same stream (docker cuts at 16 KiB).
+CRI (containerd, CRI-O), as in `/var/log/pods`: `2026-07-07T02:10:59.123456789Z stdout F …`. P instead of F: goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+STAMPED = re.compile(
+    r"\[(?P<stamp>\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d)\] "
+    r"(?:\[(?P<severity>[VIWEF])\] ?(?P<library>\[TRT\] ?)?|\[TRT\] \[(?P<severity2>[VIWEF])\] ?)"
+)
+"""`[MM/DD/YYYY-HH:MM:SS] [V] msg` is trtexec, `… [V] [TRT] msg` the library, `… [TRT] [V] msg` the library through Python's
+`trt.Logger`."""
+UNSTAMPED = re.compile(
+    r"(?:\[(?:TensorRT|TRT)\] (?P<word>VERBOSE|INFO|WARNING|ERROR|INTERNAL_ERROR): "
+    r"|(?P<word2>VERBOSE|INFO|WARNING|ERROR): \[?(?:TensorRT|TRT)\]?:? "
+    r"|\[TRT\] \[(?P<letter>[VIWEF])\] "
+    r"|\[TRT\] {2,})"
+)
+"""Older Python and other programs print `[TensorRT] VERBOSE: msg`, `INFO: [TRT]: msg` or `[TRT]    msg`."""
+BANNER = re.compile(r"&&&& (?:RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) TensorRT\.")
+ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+"""A colour, or another control sequence of a terminal (ECMA-48, 5.4)."""
+
+_MESSAGE = re.compile(
+    r"Registered plugin creator - |Plugin creator already registered - |Registering (?:layer|tensor): "
+    r"|Searching for input: |Parsing node: |Importing initializer: |Adding network (?:input|output): "
+    r"|\[MemUsage(?:Change|Snapshot|Stats)\] |Loaded engine size: |Deserialization required \d"
+    r"|Original: \d+ layers|={15} Computing |\*{15} Autotuning |-{15} Timing Runner: |>{15} Chose Runner "
+    r"|Tactic: \S+ Time: |Tactic Name: \S+ Tactic: |Engine Layer Information:|Engine generation completed in "
+    r"|Applying generic optimizations to the graph|Total (?:Host|Device|Scratch) (?:Persistent )?Memory: "
+)
+"""Messages that nothing but the library prints, of TensorRT 8 to 11."""
+_LETTERS = {
+    "INTERNAL_ERROR": "F",
+    "CRITICAL": "F",
+    "FATAL": "F",
+    "ERROR": "E",
+    "WARNING": "W",
+    "WARN": "W",
+    "NOTICE": "I",
+    "SUCCESS": "I",
+    "INFO": "I",
+    "DEBUG": "V",
+    "TRACE": "V",
+    "VERBOSE": "V",
+    "D": "V",
+    "C": "F",
+}
+"""Levels of other loggers -> severity of TensorRT's."""
+_WORDS = "|".join(word for word in _LETTERS if len(word) > 1)
+_LEVEL = f"(?i:{_WORDS})"
+_TOKEN = re.compile(
+    rf"(?P<level>(?<![A-Za-z]){_LEVEL}(?![A-Za-z]))\s*"
+    r"|\[(?P<letter>[DVIWEFC])\]|(?P<glued>(?<![A-Za-z])[DVIWEFC](?=\d{4} ))|(?P<stream>std(?:out|err))"
+    r"|(?P<hexadecimal>0x[0-9A-Fa-f]+|\b(?=[0-9a-f]*\d)[0-9a-f]{6,32}\b)|(?P<number>\d+)|(?P<blank>\s+)"
+    r"|(?P<month>(?<![A-Za-z])[A-Z][a-z]{2}(?= ))|(?P<flag>(?<![A-Za-z])[A-Z](?![A-Za-z]))"
+)
+_PATTERNS = {
+    "stream": "(?:stdout|stderr)",
+    "hexadecimal": "(?:0x)?[0-9A-Fa-f]+",
+    "number": r"\d+",
+    "blank": r"\s*",
+    "month": "[A-Z][a-z]{2}",
+    "flag": "[A-Z]",
+}
+_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d)")
+_PLACE = re.compile(r"(?<=\S)\s+[\w.]+\.py:\d+\s*$")
+"""The place in the source, which `rich` puts behind the message."""
+_OTHERS = re.compile(
+    rf"\W{{0,3}}(?:\d{{4}}-\d\d-\d\d[T ]|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d |(?:{_WORDS})\b|\S{{1,100}}\s+\| )"
+)
+"""What looks as if yet another program had said it."""
+_LONGEST = 200
+_MOST_SHAPES = 8
+_ENOUGH = 40
+"""Telling lines that are asked what the prefix is."""
+_LOOKED_AT = 8
+"""Lines of a piece that are asked whether a prefix begins in it."""
+_MOST_HELD = 1000
+"""Lines that are held until as many have been found."""
+
+
+class _Shape(NamedTuple):
+    """A prefix without what varies.
+
+    Attributes:
+        pattern: What matches it, but for blanks at its end.
+        has_level: Whether the severity can be told from it.
+    """
+
+    pattern: str
+    has_level: bool
+
+
+@lru_cache(maxsize=256)
+def _shape_of(before: str) -> _Shape:
+    text = before.rstrip()
+    matches = list(_TOKEN.finditer(text))
+    letters = [one for one in matches if one["letter"] or one["glued"]]
+    words = [one for one in matches if one["level"]]
+    # The letter stands nearer to the message: whoever relays a stream may call all of it INFO.
+    capitals = [one for one in words if one["level"].isupper()]
+    level = next(iter(letters[-1:] or capitals or words), None)
+    parts = []
+    end = 0
+    for match in matches:
+        parts.append(re.escape(text[end : match.start()]))
+        name = "(?P<level>" if match is level else "(?:"
+        if match["level"]:
+            parts.append(rf"{name}{_LEVEL})\s*" if match.end() < len(text) else f"{name}{_LEVEL})")
+        elif match["letter"]:
+            parts.append(rf"\[{name}[DVIWEFC])\]")
+        elif match["glued"]:
+            parts.append(f"{name}[DVIWEFC])")
+        else:
+            parts.append(_PATTERNS[match.lastgroup or "blank"])
+        end = match.end()
+    parts.append(re.escape(text[end:]))
+    return _Shape("".join(parts), level is not None)
+
+
+def _told_by(line: str) -> tuple[int, bool] | None:
+    """Where a telling line's prefix ends, and whether the line has no mark of TensorRT's; None if it is not telling."""
+    if UNSTAMPED.match(line):
+        return 0, False
+    if match := STAMPED.search(line) or BANNER.search(line):
+        return match.start(), False
+    if match := _MESSAGE.search(line):
+        return match.start(), True
+    return None
+
+
+class Dress:
+    """Takes the foreign prefix off the lines of one log, and puts TensorRT's in its place where there was none."""
+
+    def __init__(self, befores: Iterable[str], *, is_routed: bool, has_places: bool) -> None:
+        self._is_routed = is_routed
+        self._has_places = has_places
+        self._blanks: dict[str, dict[str, int]] = {}
+        self._patterns: list[tuple[re.Pattern[str], dict[str, int]]] = []
+        self._strangers: Counter[_Shape] = Counter()
+        for before in befores:
+            self._note(before)
+        self._compile()
+
+    def _note(self, before: str) -> None:
+        text = _shape_of(before).pattern
+        match = re.match(text, before)
+        level = _level_of(match) if match else ""
+        blanks = self._blanks.setdefault(text, {})
+        blanks[level] = max(len(before) - len(before.rstrip()), blanks.get(level, 0))
+
+    def _compile(self) -> None:
+        self._patterns = [(re.compile(text), blanks) for text, blanks in self._blanks.items()]
+
+    def undress(self, line: str) -> str:
+        """One line without its prefix; empty where another program has said it."""
+        for pattern, blanks in self._patterns:
+            if match := pattern.match(line):
+                rest = _without_blanks(line[match.end() :], _level_of(match), blanks)
+                if self._has_places:
+                    rest = _PLACE.sub("", rest)
+                return f"{_mark_of(match)}{rest}" if self._is_routed else rest
+        if not self._is_routed and (told := _told_by(line)) and not told[1]:
+            return self._learn(line, told[0])
+        return "" if _OTHERS.match(line) else line
+
+    def _learn(self, line: str, place: int) -> str:
+        """A prefix of a shape not seen before: once is a line cut in two, twice is a prefix."""
+        if not 0 < place <= _LONGEST:
+            return line
+        shape = _shape_of(line[:place])
+        self._strangers[shape] += 1
+        if self._strangers[shape] < 2 or len(self._blanks) >= _MOST_SHAPES:
+            if len(self._strangers) > 1000:
+                self._strangers.clear()
+            return line
+        self._note(line[:place])
+        self._compile()
+        return line[place:]
+
+
+def _level_of(match: re.Match[str]) -> str:
+    return (match.groupdict().get("level") or "").upper()
+
+
+def _without_blanks(rest: str, level: str, known: dict[str, int]) -> str:
+    """What stands behind a prefix, without the blanks of the prefix: where levels are padded, each has its own number.
+
+    A message may begin with blanks too. Where none follows, those of the prefix may be missing.
+    """
+    most = known.get(level)
+    if most is None:
+        widths = {len(word) + count for word, count in known.items()}
+        most = max(known.values()) if len(widths) != 1 else max(widths.pop() - len(level), 0)
+    return rest[min(most, len(rest) - len(rest.lstrip())) :]
+
+
+def _mark_of(match: re.Match[str]) -> str:
+    """What TensorRT would have put before a message."""
+    word = match["level"].upper()
+    letter = _LETTERS.get(word, word)
+    date = _DATE.search(match[0])
+    if date is None:
+        return f"[TRT] [{letter}] "
+    return f"[{date[2]}/{date[3]}/{date[1]}-{date[4]}] [{letter}] [TRT] "
+
+
+def dress_of(lines: Iterable[str]) -> Dress | None:
+    """What most of the telling lines have before what they tell; None if that is nothing, or no two have the same."""
+    told = [(line, one) for line in lines if (one := _told_by(line)) is not None]
+    marked = [(line, place) for line, (place, is_bare) in told if not is_bare]
+    is_routed = not marked
+    if is_routed:
+        marked = [(line, place) for line, (place, _) in told]
+    befores = [line[:place] for line, place in marked if 0 < place <= _LONGEST]
+    if is_routed:
+        befores = [before for before in befores if _shape_of(before).has_level]
+    if 2 * len(befores) <= len(marked):
+        return None
+    shapes = Counter(map(_shape_of, befores))
+    known = {shape for shape, count in shapes.most_common(_MOST_SHAPES) if count > 1}
+    if is_routed:
+        # The beginning of a message before a well-known one is not of the prefix, and makes it longer.
+        known = {shape for shape in known if 4 * shapes[shape] >= len(befores)}
+    if not known:
+        return None
+    places = sum(_PLACE.search(line) is not None for line, _ in marked)
+    kept = [before for before in befores if _shape_of(before) in known]
+    return Dress(kept, is_routed=is_routed, has_places=2 * places > len(marked))
+
+
+def undressed(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
+    """The lines of a log without a foreign prefix, as many as there are."""
+    dress: Dress | None = None
+    held: list[list[str]] = []
+    count = telling = 0
+    is_known = False
+    for lines in pieces:
+        if dress is not None:
+            yield list(map(dress.undress, lines))
+            continue
+        if is_known:
+            # Of a log with another behind it, the second may be dressed.
+            lines, dress = _from_there(lines)
+            yield lines
+            continue
+        telling += sum(1 for line in lines if _told_by(line) is not None)
+        if not telling:
+            yield lines
+            continue
+        held.append(lines)
+        count += len(lines)
+        if telling >= _ENOUGH or count >= _MOST_HELD:
+            is_known = True
+            dress = yield from _each(held)
+            held = []
+    yield from _each(held)
+
+
+def _is_dressed(line: str) -> bool:
+    """Whether a line tells that something stands before it; quick for those of a plain log."""
+    if line[3:4] == "/" or not line:
+        return False
+    told = _told_by(line)
+    return told is not None and told[0] > 0 and not told[1]
+
+
+def _from_there(lines: list[str]) -> tuple[list[str], Dress | None]:
+    """Lines of a plain log, and the dress of those in which a prefix begins, off already; None if it does nowhere."""
+    looked_at = [*lines[:: max(1, len(lines) // _LOOKED_AT)], *lines[-3:]]
+    if not any(map(_is_dressed, looked_at)):
+        return lines, None
+    first = next(place for place, line in enumerate(lines) if _is_dressed(line))
+    dress = dress_of(lines[first:])
+    return ([*lines[:first], *map(dress.undress, lines[first:])], dress) if dress else (lines, None)
+
+
+def _each(held: list[list[str]]) -> Generator[list[str], None, Dress | None]:
+    """The lines that were held, and the dress that they tell of."""
+    dress = dress_of(line for lines in held for line in lines)
+    for lines in held:
+        if dress is None:
+            shown, dress = _from_there(lines)
+            yield shown
+        else:
+            yield list(map(dress.undress, lines))
+    return dress
+
+
+def is_routed_log(text: str) -> bool:
+    """Whether the beginning of a file is of a program that hands on what the library says, each with its severity."""
+    if not _MESSAGE.search(text):
+        return False
+    lines = [ESCAPE.sub("", line) for line in text.splitlines()]
+    return any(UNSTAMPED.match(line) for line in lines) or dress_of(lines) is not None
+
+
+LONGEST_LINE = 1 << 20
+"""Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
+
+_JSON = re.compile(r'\s*\{\s*"(?:log|stream|time|attrs)"\s*:')
+_CRI = re.compile(
+    r"\d{4}-\d\d-\d\dT\S{8,30} (?P<stream>stdout|stderr) (?P<tag>[PF])(?::\S+)?(?: (?P<text>.*))?$"
+)
+
+_Record = tuple[str, str, bool]
+"""Stream, text, and whether its line ends with it."""
+
+
+def _docker_record(line: str) -> _Record | None:
+    if not _JSON.match(line):
+        return None
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    text = record.get("log") if isinstance(record, dict) else None
+    if not isinstance(text, str):
+        return None
+    return str(record.get("stream")), text.rstrip("\r\n"), text.endswith("\n")
+
+
+def _cri_record(line: str) -> _Record | None:
+    match = _CRI.match(line)
+    return (match["stream"], match["text"] or "", match["tag"] == "F") if match else None
+
+
+class Unwrapper:
+    """Takes the lines of a log out of their records. Each line gives one, so that they keep their numbers."""
+
+    def __init__(self, record_of: Callable[[str], _Record | None]) -> None:
+        self._record_of = record_of
+        self._held: dict[str, str] = {}
+
+    def unwrap(self, line: str) -> str:
+        """The line that ends with this record; empty where it goes on. What is no record is given as it is."""
+        record = self._record_of(line)
+        if record is None:
+            return "" if _JSON.match(line) else line
+        stream, text, is_end = record
+        if stream in self._held:
+            text = self._held.pop(stream) + text
+        if is_end:
+            return ESCAPE.sub("", text).replace("\n", " ") if "\x1b" in text or "\n" in text else text
+        if len(self._held) < 8:
+            self._held[stream] = text[:LONGEST_LINE]
+        return ""
+
+    def rest(self) -> list[str]:
+        """What has no end when the log has."""
+        return [text for text in self._held.values() if text.startswith("&&&& ")]
+
+
+def unwrapper_of(line: str) -> Unwrapper | None:
+    """What takes records like this line apart; None if it is none."""
+    for record_of in (_docker_record, _cri_record):
+        if record_of(line) is not None:
+            return Unwrapper(record_of)
+    return None
+
+
+def unwrapped(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
+    """The lines of a log without their records, if the first that is not blank is one; else as they are."""
+    pieces = iter(pieces)
+    for lines in pieces:
+        first = next((line for line in lines if line and not line.isspace()), None)
+        unwrapper = unwrapper_of(first) if first is not None else None
+        if unwrapper is not None:
+            yield list(map(unwrapper.unwrap, lines))
+            for more in pieces:
+                yield list(map(unwrapper.unwrap, more))
+            if rest := unwrapper.rest():
+                yield rest
+            return
+        yield lines
+        if first is not None:
+            yield from pieces
+            return
+
+
+def unwrapped_head(text: str) -> str | None:
+    """The beginning of a file without its records; None if it holds none."""
+    first, _, _ = text.lstrip().partition("\n")
+    unwrapper = unwrapper_of(first)
+    return "\n".join(map(unwrapper.unwrap, text.splitlines())) if unwrapper else None

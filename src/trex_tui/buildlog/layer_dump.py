@@ -1,0 +1,295 @@
+"""The lists of layers that a log prints: the builder's, the inspector's one-line text, and bare names.
+
+Each becomes objects as `--exportLayerInfo` writes them, so that an engine can be made from either.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from trex_tui.buildlog.build_trace import DumpedLayer, DumpedTensor, DumpForm, LayerDump
+from trex_tui.buildlog.layer_tuning import hex_id, parse_id
+
+_LAYER = re.compile(r"Layer\((?P<type>\w+)\): (?P<name>.*?), Tactic: (?P<tactic>-?\w+), (?P<io>.*)$")
+_INSPECTED = re.compile(r"Name: (?P<name>.*?), LayerType: (?P<type>\w+), Inputs: \[")
+_ATTRIBUTE = re.compile(r"(?:^|, )(?P<key>[A-Za-z][A-Za-z/_]*):(?: |$)")
+_PORT = re.compile(r":\d{1,6}$")
+_PART = re.compile(r"Name: (?P<name>.*?), (?:Location: (?P<location>\w+), )?Dimensions: \[(?P<dims>[^\]]*)\]")
+_TYPE = re.compile(r"Format/Datatype: (?P<text>.+?)\s*$")
+_SPLIT_TYPE = re.compile(  # TensorRT 11
+    r"Data[Tt]ype: (?P<dtype>[\w/]+)(?:, Format: (?P<format>.+?))?(?:, (?:StrideOrder|Strides): .*)?\s*$"
+)
+_BINDING = re.compile(r"Name: (?P<name>.*?), IOMode: (?P<mode>\w+)")
+_BINDINGS = ("Bindings:", "I/O Tensors:")
+_NUMBER = re.compile(r"-?\d{1,18}$")
+LONGEST_DUMP = 2_000_000
+"""Layers that are kept of one list."""
+
+
+class Dumps:
+    """Collects lists of layers. `line` gets every line while `is_open`."""
+
+    def __init__(self) -> None:
+        self._found: dict[DumpForm, LayerDump] = {}
+        self._form: DumpForm | None = None
+        self._interrupted: DumpForm | None = None
+        self._line = 0
+        self._layers: list[DumpedLayer] = []
+        self._bindings: list[str] = []
+        self._in_bindings = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the lines that follow may be layers."""
+        return self._form is not None
+
+    def begin_builder(self, line: int) -> None:
+        """`Engine Layer Information:`."""
+        self._open(line, DumpForm.BUILDER)
+
+    def begin_inspector(self, line: int) -> None:
+        """`Layers:`; whether names or more follow is seen at the first."""
+        self._open(line, DumpForm.INSPECTOR)
+
+    def interrupt(self) -> None:
+        """Something else is said, which ends the list, unless another of its layers follows: streams get mixed."""
+        if self._form is not None:
+            form = self._form
+            self.close()
+            self._interrupted = form
+
+    def goes_on(self, text: str) -> bool:
+        """Whether a line is of an interrupted list, which is open again then."""
+        form = self._interrupted
+        if form is DumpForm.BUILDER:
+            is_layer = text.startswith("Layer(")
+        elif form is DumpForm.NAMES:
+            # Bindings end such a list: before them, any line without a prefix is a name, or their heading.
+            is_layer = not self._in_bindings and bool(text.strip())
+        else:
+            is_layer = bool(_INSPECTED.match(text))
+        if form is None or not is_layer:
+            return False
+        self._form, self._interrupted = self._interrupted, None
+        return True
+
+    def line(self, line: int, text: str) -> None:
+        """A line without a prefix, or the message of a layer that has one."""
+        if self._form is None:
+            return
+        if text.startswith("Layer("):
+            self._add(layer_of_builder(line, text))
+        elif self._form is DumpForm.BUILDER:
+            if text.strip():
+                self.interrupt()
+        elif text.rstrip() in _BINDINGS:
+            self._in_bindings = True
+        elif not text.strip() or text.startswith("&&&& "):
+            if self._in_bindings:
+                self.close()
+        elif self._in_bindings:
+            match = _BINDING.match(text)
+            self._bindings.append(match["name"] if match else text.strip())
+        else:
+            self._inspected(line, text)
+
+    def _inspected(self, line: int, text: str) -> None:
+        if _INSPECTED.match(text):
+            if self._form is DumpForm.NAMES:
+                # What stood before is no name, but a line of another program.
+                self._form, self._layers = DumpForm.INSPECTOR, []
+            self._add(layer_of_inspector(line, text))
+        elif not self._layers or self._layers[0].layer_type is None:
+            self._form = DumpForm.NAMES if not self._layers else self._form
+            name = text.strip()
+            self._add(DumpedLayer(line, name, None, None, (), (), {"Name": name}))
+
+    def close(self) -> None:
+        """The list is over."""
+        if self._form is not None and self._layers:
+            dump = LayerDump(self._line, self._form, tuple(self._layers), tuple(self._bindings))
+            self._found[self._form] = dump
+        self._form = self._interrupted = None
+
+    def finished(self) -> tuple[LayerDump, ...]:
+        """All lists, at most one of each form."""
+        self.close()
+        return tuple(self._found[form] for form in DumpForm if form in self._found)
+
+    def _open(self, line: int, form: DumpForm) -> None:
+        self.close()
+        self._form, self._line, self._in_bindings = form, line, False
+        self._layers, self._bindings = [], []
+
+    def _add(self, layer: DumpedLayer | None) -> None:
+        if layer is not None and len(self._layers) < LONGEST_DUMP:
+            self._layers.append(layer)
+
+
+def layer_of_builder(line: int, text: str) -> DumpedLayer | None:
+    """`Layer(CaskConvolution): n, Tactic: 0x…, a (Half[-1,1:2,28,28]) -> b (Half[…])`; None if it is cut off."""
+    match = _LAYER.match(text)
+    if match is None:
+        return None
+    before, arrow, after = _sides(match["io"])
+    if not arrow:
+        return None
+    inputs, outputs = _tensors(before), _tensors(after)
+    number = parse_id(match["tactic"])
+    raw: dict[str, Any] = {
+        "Name": match["name"],
+        "LayerType": match["type"],
+        "Inputs": [_object_of(one) for one in inputs],
+        "Outputs": [_object_of(one) for one in outputs],
+    }
+    if number is not None:
+        raw["TacticValue"] = hex_id(number)
+    return DumpedLayer(line, match["name"], match["type"], number, inputs, outputs, raw)
+
+
+def _sides(text: str) -> tuple[str, str, str]:
+    """Inputs and outputs: the arrow that stands behind a closing bracket, or at the beginning."""
+    if text.startswith("-> "):
+        return "", "->", text[3:]
+    for mark in (") -> ", "] -> "):
+        place = text.find(mark)
+        if place >= 0:
+            return text[: place + 1], "->", text[place + 5 :]
+    return text.partition("->")
+
+
+def _tensors(text: str) -> tuple[DumpedTensor, ...]:
+    """`a (Half[-1,32:8]), b (Float[])`, or before 8.6 `a[Half(-1,32)], b:0[Float()]`."""
+    is_new = text.rstrip().endswith("])")
+    end_mark, name_mark, dims_mark = ("])", " (", "[") if is_new else (")]", "[", "(")
+    found = []
+    start = 0
+    while (end := text.find(end_mark, start)) >= 0:
+        described, _, inside = text[start:end].rpartition(dims_mark)
+        name, _, dtype = described.rpartition(name_mark)
+        extents, vector = _extents(inside)
+        if not is_new:
+            name = _PORT.sub("", name)
+        found.append(DumpedTensor(name, dtype, extents, vector))
+        start = end + len(end_mark)
+        start += 2 if text.startswith(", ", start) else 0
+    return tuple(found)
+
+
+def _extents(text: str) -> tuple[tuple[int, ...] | None, tuple[int, int] | None]:
+    """`-1,32:8,28,28` -> ((-1, 32, 28, 28), (8, 1))."""
+    extents = []
+    vector = None
+    for place, part in enumerate(text.split(",") if text.strip() else []):
+        extent, _, elements = part.strip().partition(":")
+        if not _NUMBER.match(extent):
+            return None, vector
+        extents.append(max(int(extent), -1))  # 8.2 to 8.5 print -2 for a dynamic extent
+        if _NUMBER.match(elements):
+            vector = (int(elements), place)
+    return tuple(extents), vector
+
+
+def _object_of(tensor: DumpedTensor) -> dict[str, Any]:
+    """A tensor as `--exportLayerInfo` writes it, as far as the log tells."""
+    raw: dict[str, Any] = {"Name": tensor.name, "Dimensions": list(tensor.extents or ())}
+    if tensor.vector:
+        elements, place = tensor.vector
+        where = "channel" if place in (1, 0) else f"dimension {place}"
+        raw["Format/Datatype"] = f"{tensor.dtype}, {elements} elements of the {where} in a vector"
+    else:
+        raw["Format/Datatype"] = tensor.dtype
+    return raw
+
+
+def layer_of_inspector(line: int, text: str) -> DumpedLayer | None:
+    """`Name: n, LayerType: T, Inputs: [ { … }], Outputs: [ { … }], Key: value, …`; None if it is cut off."""
+    match = _INSPECTED.match(text)
+    if match is None:
+        return None
+    before, mark, rest = text[match.end() :].partition("], Outputs: [")
+    # The list ends at the bracket behind the last brace; its names may hold brackets, its dimensions do.
+    outputs, behind = _list_end(rest)
+    if not mark or behind is None:
+        return None
+    raw: dict[str, Any] = {"Name": match["name"], "LayerType": match["type"]}
+    raw["Inputs"], raw["Outputs"] = _parts(before), _parts(outputs)
+    raw.update({key: value for key, value in _attributes(behind).items() if key not in raw})
+    number = parse_id(raw["TacticValue"]) if isinstance(raw.get("TacticValue"), str) else None
+    inputs, made = (tuple(map(_tensor_of, raw[key])) for key in ("Inputs", "Outputs"))
+    return DumpedLayer(line, match["name"], match["type"], number, inputs, made, raw)
+
+
+def _list_end(text: str) -> tuple[str, str | None]:
+    if text.startswith("]"):
+        return "", text[1:]
+    for mark in ("}], ", "}]"):
+        place = text.find(mark)
+        if place >= 0:
+            return text[: place + 1], text[place + 2 :]
+    return text, None
+
+
+def _parts(text: str) -> list[dict[str, Any]]:
+    parts = []
+    for piece in text.split("{ ")[1:]:
+        body = piece.rstrip(" ,}")
+        match = _PART.match(body)
+        if match is None:
+            continue
+        raw: dict[str, Any] = {"Name": match["name"]}
+        if match["location"]:
+            raw["Location"] = match["location"]
+        raw["Dimensions"] = list(_extents(match["dims"])[0] or ())
+        if kind := _TYPE.search(body):
+            raw["Format/Datatype"] = kind["text"]
+        elif kind := _SPLIT_TYPE.search(body, match.end()):
+            raw["Datatype"] = kind["dtype"]
+            if kind["format"]:
+                raw["Format"] = kind["format"]
+        parts.append(raw)
+    return parts
+
+
+def _tensor_of(raw: dict[str, Any]) -> DumpedTensor:
+    dtype = raw.get("Format/Datatype") or raw.get("Datatype", "")
+    return DumpedTensor(raw["Name"], dtype, tuple(raw["Dimensions"]))
+
+
+def _attributes(text: str) -> dict[str, Any]:
+    """`, Key: value` pairs; a value may hold commas and colons in brackets, so keys are looked for outside of them."""
+    found: dict[str, Any] = {}
+    matches = []
+    depth = place = 0
+    for match in _ATTRIBUTE.finditer(text):
+        between = text[place : match.start()]
+        depth += between.count("[") + between.count("{") - between.count("]") - between.count("}")
+        place = match.start()
+        if depth <= 0:
+            matches.append(match)
+            if match["key"] == "Metadata":
+                break
+    for match, following in zip(matches, [*matches[1:], None], strict=False):
+        found[match["key"]] = _value(text[match.end() : following.start() if following else len(text)])
+        if match["key"] == "Metadata":
+            found["Metadata"] = text[match.end() :].strip()
+            break
+    return found
+
+
+def _value(text: str) -> Any:  # noqa: ANN401 - a JSON value
+    text = text.strip()
+    if _NUMBER.match(text):
+        return int(text)
+    if text.startswith("{") and text.endswith("}"):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+    if text.startswith("[") and text.endswith("]"):
+        parts = [part.strip() for part in text[1:-1].split(",") if part.strip()]
+        if all(map(_NUMBER.match, parts)):
+            return [int(part) for part in parts]
+    return text

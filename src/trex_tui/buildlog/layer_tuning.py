@@ -1,0 +1,486 @@
+"""The tactics that a builder timed, kept in columns: a build times millions of them, and an object each would cost gigabytes.
+
+A log says which kernel a tactic is and how long it took; 20 bytes hold that. `Tactics` and `MyelinTactics` are sequences that
+make an object only when one is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Generic, NamedTuple, TypeVar, overload
+
+_T = TypeVar("_T")
+
+NO_TACTIC = 0xD15EA5EDD15EA5ED
+"""What the builder prints as the fastest where no tactic was valid (its time is `inf`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tactic:
+    """One tactic that was timed.
+
+    Attributes:
+        id: The 64 bits of its number, unsigned; equal to `TacticValue` of the layer information.
+        name: Name of the kernel; None where the log gives numbers only (shuffles, reformats, cuBLAS, all of cuDNN).
+        time_ms: None where the log prints no finite time.
+    """
+
+    id: int
+    name: str | None
+    time_ms: float | None
+
+    @property
+    def hex(self) -> str:
+        """The number as TensorRT 8.2 and later print it: `0x632674f65e3422ae`."""
+        return hex_id(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class MyelinTactic:
+    """One row of a Myelin autotuning table (TensorRT 10 and later).
+
+    Attributes:
+        number: `tactic_id`, which counts from 0 within a table.
+        time_ms: `cost(in ms)`.
+        ratio: `cost/fastest_cost`.
+        correlation: `prediction_correlation`, how well Myelin's model foresaw the time.
+        kernel: `kernel_name`.
+        hash: `tactic_hash`; no 64-bit tactic number.
+        parameters: `tunable_parameter` and whatever follows it, verbatim.
+    """
+
+    number: int
+    time_ms: float | None
+    ratio: float | None
+    correlation: float | None
+    kernel: str
+    hash: int
+    parameters: str
+
+    @property
+    def hex(self) -> str:
+        """The hash as the table prints it: `0x3e1a352cfdccf`."""
+        return f"0x{self.hash:x}"
+
+
+def hex_id(number: int) -> str:
+    """A tactic number as TensorRT 8.2 and later print it, 16 digits."""
+    return f"0x{number:016x}"
+
+
+def parse_id(text: str) -> int | None:
+    """The 64 bits of a tactic number: hexadecimal, or signed decimal as TensorRT 8.0 prints; None for anything else.
+
+    >>> parse_id("-1") == parse_id("0xffffffffffffffff")
+    True
+    """
+    try:
+        number = int(text, 16) if text[:2] in ("0x", "0X") else int(text)
+    except ValueError:
+        return None
+    return number & 0xFFFF_FFFF_FFFF_FFFF if -(2**63) <= number < 2**64 else None
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+@dataclass(slots=True)
+class Columns:
+    """What all tactics of one log are kept in. Only the reader writes to it.
+
+    Attributes:
+        ids, times, names: One entry per tactic; `names` are places in `texts`.
+        numbers, costs, ratios, correlations, kernels, hashes, parameters: One entry per row of Myelin's tables.
+        texts: Names and parameters, each once; the first is the empty one.
+    """
+
+    ids: array[int] = field(default_factory=lambda: array("Q"))
+    times: array[float] = field(default_factory=lambda: array("d"))
+    names: array[int] = field(default_factory=lambda: array("I"))
+    numbers: array[int] = field(default_factory=lambda: array("Q"))
+    costs: array[float] = field(default_factory=lambda: array("d"))
+    ratios: array[float] = field(default_factory=lambda: array("d"))
+    correlations: array[float] = field(default_factory=lambda: array("d"))
+    kernels: array[int] = field(default_factory=lambda: array("I"))
+    hashes: array[int] = field(default_factory=lambda: array("Q"))
+    parameters: array[int] = field(default_factory=lambda: array("I"))
+    texts: list[str] = field(default_factory=lambda: [""])
+
+
+class _View(Sequence[_T], Generic[_T]):
+    """A stretch of the columns."""
+
+    __slots__ = ("_columns", "_start", "_stop")
+
+    def __init__(self, columns: Columns, start: int, stop: int) -> None:
+        self._columns = columns
+        self._start = start
+        self._stop = stop
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[_T]: ...
+
+    def __getitem__(self, index: int | slice) -> _T | Sequence[_T]:
+        places = range(self._start, self._stop)[index]
+        if isinstance(places, int):
+            return self._at(places)
+        return [self._at(place) for place in places]
+
+    def __iter__(self) -> Iterator[_T]:
+        return map(self._at, range(self._start, self._stop))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)}>"
+
+    @abstractmethod
+    def _at(self, place: int) -> _T: ...
+
+
+class Tactics(_View[Tactic]):
+    """Tactics of one runner, in the order they were timed."""
+
+    __slots__ = ()
+
+    def _at(self, place: int) -> Tactic:
+        columns = self._columns
+        name = columns.texts[columns.names[place]]
+        return Tactic(columns.ids[place], name or None, _known(columns.times[place]))
+
+    @property
+    def times_ms(self) -> array[float]:
+        """All times; NaN or infinite where one was not measured."""
+        return self._columns.times[self._start : self._stop]
+
+
+class MyelinTactics(_View[MyelinTactic]):
+    """Rows of one Myelin table, the fastest first."""
+
+    __slots__ = ()
+
+    def _at(self, place: int) -> MyelinTactic:
+        columns = self._columns
+        return MyelinTactic(
+            columns.numbers[place],
+            _known(columns.costs[place]),
+            _known(columns.ratios[place]),
+            _known(columns.correlations[place]),
+            columns.texts[columns.kernels[place]],
+            columns.hashes[place],
+            columns.texts[columns.parameters[place]],
+        )
+
+    @property
+    def times_ms(self) -> array[float]:
+        """All costs; NaN or infinite where one is no number."""
+        return self._columns.costs[self._start : self._stop]
+
+
+class SkipReason(str, Enum):
+    """Why a tactic was not timed."""
+
+    WORKSPACE = "workspace"
+    """Its scratch memory exceeds the workspace: `skipped. Scratch requested: N, available: M`."""
+    DEVICE_MEMORY = "device memory"
+    """The device has too little memory free: `Device memory is insufficient to use tactic`."""
+    OTHER = "other"
+
+
+class SkippedTactic(NamedTuple):
+    """A tactic that the builder did not time.
+
+    Attributes:
+        line: Line of the log, from 1; likewise everywhere below.
+        id: Its number; None where the message does not say.
+        requested_bytes, available_bytes: Memory it needs, and what there was; None where not said. For Myelin what there was
+            is its budget: the workspace and the layer's own weights.
+        message: The line's text.
+    """
+
+    line: int
+    id: int | None
+    reason: SkipReason
+    requested_bytes: int | None
+    available_bytes: int | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MyelinTable:
+    """`Sorted table of all evaluated tactics` of one operator inside a Myelin layer.
+
+    Attributes:
+        operator: Name behind `Autotuning op`; empty if none was printed.
+        onnx_nodes: Names out of the `[ONNX Layer: …]` behind it.
+        tactics: The rows, the fastest first, which is the one Myelin takes.
+    """
+
+    line: int
+    operator: str
+    onnx_nodes: tuple[str, ...]
+    tactics: MyelinTactics
+
+
+class Outcome(str, Enum):
+    """How timing a runner ended."""
+
+    TIMED = "timed"
+    """At least one tactic has a time."""
+    NO_VALID_TACTIC = "no valid tactic"
+    SKIPPED = "skipped"
+    """Tactics were there, and each was skipped."""
+    UNFINISHED = "unfinished"
+    """The log says no more about it: it is cut off, or the build failed here."""
+
+
+class RunnerTrial(NamedTuple):
+    """One runner (a library or family of kernels) tried on one format combination.
+
+    Attributes:
+        runner: `CaskConvolution`, `Myelin`, …
+        runner_id: The number in brackets behind it (8.6 and later), verbatim.
+        tactics: Those timed.
+        skipped: Those not timed, with the reason.
+        fastest_id, fastest_ms: What the log prints as `Fastest Tactic`; None if it does not, or none was valid.
+        seconds: What timing this runner took; printed by 8.6 and later.
+        available, pruned: How many tactics there were, and how many of them heuristics took away (8.6 and later).
+        myelin: Tables of the operators inside, for the Myelin runner.
+    """
+
+    line: int
+    runner: str
+    runner_id: str | None
+    outcome: Outcome
+    tactics: Tactics
+    skipped: tuple[SkippedTactic, ...] = ()
+    fastest_id: int | None = None
+    fastest_ms: float | None = None
+    seconds: float | None = None
+    available: int | None = None
+    pruned: int | None = None
+    myelin: tuple[MyelinTable, ...] = ()
+
+    @property
+    def myelin_count(self) -> int:
+        """Rows of Myelin's tables: kernels that Myelin timed for the operators inside, on its own."""
+        return sum(len(table.tactics) for table in self.myelin)
+
+    @property
+    def tactic_count(self) -> int:
+        """Number of tactics timed: those that have a line of their own, and the rows of Myelin's tables.
+
+        This is what screens, commands, lint and reports all call `tactics`; the sums below add it up.
+        """
+        return len(self.tactics) + self.myelin_count
+
+    @property
+    def fastest(self) -> Tactic | None:
+        """The timed tactic that took least; None if none has a time."""
+        timed = [tactic for tactic in self.tactics if tactic.time_ms is not None]
+        return min(timed, key=lambda tactic: tactic.time_ms or 0.0, default=None)
+
+
+class FormatCombination(NamedTuple):
+    """One way to lay out a layer's inputs and outputs, and what was timed for it.
+
+    Attributes:
+        inputs, outputs: As printed: `Float(784,784,28,1)` is type and strides, `Half(3136,1:8,112,4)` has 8 elements per
+            vector in the dimension with the colon.
+        runners: In the order tried; empty for a cached result.
+        chosen_runner, chosen_id: What the log says was chosen for this combination; None if nothing was (no runner had a
+            valid tactic, or the log ends).
+        cached_ms: Time out of the timing cache (`got cached result`); None if the combination was timed in this build.
+        is_cached: Whether the result came out of the timing cache.
+    """
+
+    line: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    runners: tuple[RunnerTrial, ...] = ()
+    chosen_runner: str | None = None
+    chosen_id: int | None = None
+    cached_ms: float | None = None
+    is_cached: bool = False
+
+    @property
+    def text(self) -> str:
+        """As printed: `Half(25088,784,28,1) -> Half(6272,196,14,1)`."""
+        return f"{', '.join(self.inputs)} -> {', '.join(self.outputs)}"
+
+    @property
+    def chosen_trial(self) -> RunnerTrial | None:
+        """The trial of the chosen runner; None for a cached result."""
+        return next((one for one in self.runners if one.runner == self.chosen_runner), None)
+
+    @property
+    def chosen_name(self) -> str | None:
+        """Name of the chosen kernel, where the log gives one."""
+        trial = self.chosen_trial
+        return next((one.name for one in trial.tactics if one.id == self.chosen_id), None) if trial else None
+
+    @property
+    def chosen_ms(self) -> float | None:
+        """Time of the choice; None if nothing was chosen or it has no time."""
+        if self.is_cached:
+            return self.cached_ms
+        trial = self.chosen_trial
+        if trial is None or self.chosen_id is None:
+            return None
+        times = [one.time_ms for one in trial.tactics if one.id == self.chosen_id and one.time_ms is not None]
+        if times:
+            return min(times)
+        return trial.fastest_ms if trial.fastest_id == self.chosen_id else None
+
+    @property
+    def seconds(self) -> float | None:
+        """What timing all its runners took; None where the log does not say for any."""
+        return sum_of_known(one.seconds for one in self.runners)
+
+    @property
+    def tactic_count(self) -> int:
+        """Number of tactics timed, over all runners; see `RunnerTrial.tactic_count`."""
+        return sum(one.tactic_count for one in self.runners)
+
+    @property
+    def myelin_count(self) -> int:
+        """How many of them are rows of Myelin's tables."""
+        return sum(one.myelin_count for one in self.runners)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTuning:
+    """All that was tried for one layer, under one backend strategy and optimization profile.
+
+    Attributes:
+        name: Name of the layer while it was tuned; equal to its name in the engine unless Myelin or a later pass renames it.
+        strategy: Number of the backend strategy; None before 8.6, which has no such thing.
+        optimization_profile: Which of several was constructed; from 0.
+        combinations: In the order tried.
+        metadata: `ForeignNode … metadata`: which ONNX nodes are inside, verbatim; empty if not printed.
+        began_s, ended_s: Time stamps of its first and last line, in seconds since the log's first; whole seconds, None where
+            the log has no stamps.
+    """
+
+    line: int
+    name: str
+    strategy: int | None
+    optimization_profile: int
+    combinations: tuple[FormatCombination, ...]
+    metadata: str = ""
+    began_s: float | None = None
+    ended_s: float | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """What timing it took, as the log prints it for its runners (8.6 and later); before, None: see `began_s`."""
+        return sum_of_known(one.seconds for one in self.combinations)
+
+    @property
+    def tactic_count(self) -> int:
+        """Number of tactics timed in this build; see `RunnerTrial.tactic_count`."""
+        return sum(one.tactic_count for one in self.combinations)
+
+    @property
+    def myelin_count(self) -> int:
+        """How many of them are rows of Myelin's tables."""
+        return sum(one.myelin_count for one in self.combinations)
+
+    @property
+    def skipped(self) -> tuple[SkippedTactic, ...]:
+        """All tactics skipped, over all combinations and runners."""
+        return tuple(one for trial in self.trials() for one in trial.skipped)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether every result came out of the timing cache."""
+        return bool(self.combinations) and all(one.is_cached for one in self.combinations)
+
+    def trials(self) -> Iterator[RunnerTrial]:
+        """Every runner tried, over all combinations."""
+        for combination in self.combinations:
+            yield from combination.runners
+
+
+@dataclass(frozen=True, slots=True)
+class ReformatCost:
+    """What the builder found a change of layout to cost.
+
+    Attributes:
+        source, target: Tensor names: `Optimizer Reformat(tensor-0 -> <out>)`; `<in>` and `<out>` are the builder's own.
+        combination: The layouts, one on each side, and what was timed.
+    """
+
+    line: int
+    strategy: int | None
+    source: str
+    target: str
+    combination: FormatCombination
+
+    @property
+    def tensor(self) -> str:
+        """The network's tensor that is reformatted."""
+        return self.target if self.source == "<in>" else self.source
+
+    @property
+    def time_ms(self) -> float | None:
+        """The fastest way; None if nothing has a time."""
+        if self.combination.is_cached:
+            return self.combination.cached_ms
+        times = []
+        for trial in self.combination.runners:
+            tactic = trial.fastest if trial.fastest_ms is None else None
+            times.append(tactic.time_ms if tactic else trial.fastest_ms)
+        return min((time for time in times if time is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class InsertedReformat:
+    """`Adding reformat layer`: a copy that the choice of formats made necessary.
+
+    Attributes:
+        name: `Reformatted Input Tensor 0 to conv2`.
+        tensor: The tensor that is copied.
+        from_format, to_format: As in `FormatCombination`.
+        cost_ms: What the builder found it to cost (`ReformatCost` of this tensor and these formats); None if not in the log.
+    """
+
+    line: int
+    strategy: int | None
+    name: str
+    tensor: str
+    from_format: str
+    to_format: str
+    cost_ms: float | None = None
+
+    @property
+    def layer_name(self) -> str:
+        """Name of the layer in the engine: `Reformatting CopyNode for Input Tensor 0 to conv2`."""
+        return self.name.replace("Reformatted ", "Reformatting CopyNode for ", 1)
+
+    @property
+    def consumer(self) -> str:
+        """The layer it was inserted for."""
+        return self.name.partition(" to ")[2]
+
+
+def sum_of_known(values: Iterator[float | None]) -> float | None:
+    """Sum of what is known; None if nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

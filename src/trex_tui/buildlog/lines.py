@@ -1,0 +1,343 @@
+"""The lines of a log, in pieces of a few kilobytes, so that neither the file nor a line of it need fit into memory.
+
+Two streams in one file: trtexec writes warnings and errors to stderr, all else to stdout.
+
+A pipe or a file gets stdout in blocks, so that a line of it may be cut in two; what stderr said meanwhile, whole lines of it,
+stands between the halves. The first half is held until the second comes.
+"""
+
+from __future__ import annotations
+
+import calendar
+import codecs
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from trex_tui.artifacts.input_files import open_bytes, read_piece
+from trex_tui.artifacts.log_prefixes import (
+    BANNER,
+    ESCAPE,
+    LONGEST_LINE,
+    STAMPED,
+    UNSTAMPED,
+    undressed,
+    unwrapped,
+)
+from trex_tui.artifacts.sniff import GZIP_MARK
+from trex_tui.buildlog.tuner import STAMP_INSIDE
+from trex_tui.errors import ArtifactError
+
+PIECE_BYTES = 32 * 1024
+"""What is decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
+
+_ENDLESS_LINE = 64 << 20
+"""Characters after which a line is none, and its file no log any more: a disk full of zeros."""
+_MOST_PACKED = 250
+"""How many times its size a packed log may have. Logs are packed twenty-fold; a bomb, a thousand-fold."""
+_HARMLESS_BYTES = 64 << 20
+"""What is unpacked whatever the ratio."""
+
+_HALF_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8})?$")
+_LONGEST_BEFORE = 400
+"""Characters in which a banner begins, whatever stands before it."""
+
+
+@dataclass(slots=True)
+class ReadState:
+    """What is known of the file once the last piece is read.
+
+    Attributes:
+        damage: Why it could not be read to its end, as the end of a sentence; empty if it could.
+        cut_off: Whether its last line has no end.
+        shortened: How many lines were longer than `LONGEST_LINE`.
+        read_bytes: How much of the file has been read so far, packed as it is.
+        is_packed: Whether it is packed.
+    """
+
+    damage: str = ""
+    cut_off: bool = False
+    shortened: int = 0
+    read_bytes: int = 0
+    is_packed: bool = False
+
+
+def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
+    """Lists of lines of a file without their ends, see `lines_of`.
+
+    Raises:
+        ArtifactError: The file cannot be opened.
+    """
+    with open_log(path) as file:
+        yield from lines_of(file, state)
+
+
+def open_log(path: Path) -> BinaryIO:
+    """Open a log for `lines_of`.
+
+    Raises:
+        ArtifactError: It cannot be opened.
+    """
+    try:
+        return open_bytes(path, may_be_pipe=True)
+    except OSError as error:
+        raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
+
+
+def lines_of(file: BinaryIO, state: ReadState) -> Iterator[list[str]]:
+    """Lists of lines without their ends; `state` is complete when they are.
+
+    A last line that does not end is given only if it is a banner: half a number is not a number. What a container runtime
+    or another program has put around the lines is taken off.
+    """
+    yield from undressed(unwrapped(_lines(_texts(file, state), state)))
+
+
+def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:
+    decoder: codecs.IncrementalDecoder | None = None
+    half = ""
+    for data in plain_pieces(file, state):
+        if decoder is None:
+            wide = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as PowerShell redirects
+            decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")(errors="replace")
+        text = half + decoder.decode(data)
+        half = ""
+        if "\x1b" in text:
+            text = ESCAPE.sub("", text)
+            if match := _HALF_ESCAPE.search(text):
+                text, half = text[: match.start()], match[0]
+        yield text
+    if decoder is not None:
+        yield half + decoder.decode(b"", final=True)
+
+
+def plain_pieces(file: BinaryIO, state: ReadState) -> Iterator[bytes]:
+    """The bytes of a log, unpacked where it is packed; `state.damage` tells why they end before their time."""
+    try:
+        data = read_piece(file, PIECE_BYTES)
+        if data.startswith(GZIP_MARK):
+            state.is_packed = True
+            yield from _unpacked(data, file, state)
+            return
+        while data:
+            state.read_bytes += len(data)
+            yield data
+            data = read_piece(file, PIECE_BYTES)
+    except OSError as error:
+        state.damage = f"cannot be read to its end: {error.strerror or error}"
+
+
+def _unpacked(data: bytes, file: BinaryIO, state: ReadState) -> Iterator[bytes]:
+    """Unpack by hand: the gzip module throws away what stands before the damage."""
+    unpacker = zlib.decompressobj(wbits=31)
+    taken, given = len(data), 0
+    try:
+        while data:
+            state.read_bytes = taken
+            piece = unpacker.decompress(data, PIECE_BYTES)
+            if piece:
+                yield piece
+                given += len(piece)
+            if given > _HARMLESS_BYTES and given > _MOST_PACKED * taken:
+                state.damage = f"unpacks to more than {_MOST_PACKED} times its size, as no log does"
+                return
+            if unpacker.eof:
+                data = unpacker.unused_data
+                if not data:
+                    data = read_piece(file, PIECE_BYTES)
+                    taken += len(data)
+                if not data.strip(b"\0"):
+                    return
+                unpacker = zlib.decompressobj(wbits=31)
+            else:
+                data = unpacker.unconsumed_tail
+                if not data:
+                    data = read_piece(file, PIECE_BYTES)
+                    taken += len(data)
+    except zlib.error as error:
+        state.damage = f"is damaged inside its compression ({error})"
+        return
+    if rest := unpacker.flush():
+        yield rest
+    state.damage = "ends in the middle of its compression"
+
+
+def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
+    rest = ""
+    overlong = 0
+    for text in texts:
+        if overlong:
+            place = text.find("\n")
+            if place < 0:
+                overlong += len(text)
+                if overlong > _ENDLESS_LINE:
+                    state.damage = (
+                        f"has a line of more than {_ENDLESS_LINE >> 20} million characters, as no log does"
+                    )
+                    return
+                continue
+            text = text[place:]
+            overlong = 0
+        lines = (rest + text).split("\n")
+        rest = lines.pop()
+        if "\r" in text or (lines and "\r" in lines[0]):
+            lines = [line.rstrip("\r") for line in lines]
+        if lines:
+            yield lines
+        if len(rest) > LONGEST_LINE:
+            rest, overlong = rest[:LONGEST_LINE], len(rest)
+            state.shortened += 1
+    if rest:
+        if rest.startswith("&&&& ") or BANNER.search(rest[:_LONGEST_BEFORE]):
+            yield [rest.rstrip("\r")]
+        else:
+            state.cut_off = True
+
+
+_WORDS = {"VERBOSE": "V", "INFO": "I", "WARNING": "W", "ERROR": "E", "INTERNAL_ERROR": "F"}
+
+
+class Prefix(NamedTuple):
+    """A line taken apart.
+
+    Attributes:
+        severity: V, I, W, E or F; empty where the line has no prefix of its own.
+        is_library: Said by the library, not by trtexec.
+        stamp: Seconds, from an arbitrary start; None without a time stamp.
+        text: The time stamp with its brackets and the space behind it, verbatim; empty without one.
+        message: The rest of the line.
+        before: What stood before the stamp.
+    """
+
+    severity: str
+    is_library: bool
+    stamp: int | None
+    text: str
+    message: str
+    before: str
+
+
+def take_apart(line: str) -> Prefix:
+    """Split one line. A line without any prefix is all message, with no severity."""
+    if match := STAMPED.search(line):
+        letter = match["severity"] or match["severity2"]
+        is_library = bool(match["library"] or match["severity2"])
+        stamp, message = match["stamp"], line[match.end() :]
+        return Prefix(letter, is_library, seconds_of(stamp), f"[{stamp}] ", message, line[: match.start()])
+    if match := UNSTAMPED.match(line):
+        letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or "V")
+        return Prefix(letter, True, None, "", line[match.end() :], "")
+    return Prefix("", False, None, "", line, "")
+
+
+def starts_of(line: str) -> list[int]:
+    """Where prefixes with a time stamp begin in a line."""
+    return [match.start() for match in STAMPED.finditer(line)]
+
+
+@lru_cache(maxsize=64)
+def seconds_of(stamp: str) -> int | None:
+    """Seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in whatever zone it was printed; None for no real date."""
+    month, day, year = int(stamp[:2]), int(stamp[3:5]), int(stamp[6:10])
+    hour, minute, second = int(stamp[11:13]), int(stamp[14:16]), int(stamp[17:19])
+    if not (
+        1 <= month <= 12 and 1 <= day <= 31 and year >= 1970 and hour < 24 and minute < 60 and second < 61
+    ):
+        return None
+    return calendar.timegm((year, month, day, hour, minute, second))
+
+
+_ON_STDERR = frozenset("WEF")
+_MOST_BETWEEN = 10_000
+"""Lines of stderr after which the second half is not expected any more."""
+
+
+class Streams:
+    """Reads lines that may be half of one, and hands on whole ones.
+
+    Args:
+        said: Takes a line with a prefix.
+        bare: Takes a line without.
+
+    Attributes:
+        broken: The first half of a line; empty if none is held.
+        lost: How many lines were left out, as their second half did not come: half a number is not a number.
+    """
+
+    def __init__(self, said: Callable[[Prefix], None], bare: Callable[[str], None]) -> None:
+        self._said = said
+        self._bare = bare
+        self.broken = ""
+        self.lost = 0
+        self._began = self._until = 0
+        self._severity = ""
+
+    def line(self, number: int, line: str) -> None:
+        """Read a line with any prefix, with none, or with two."""
+        if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
+            self.settle()
+        found = take_apart(line)
+        if not found.severity or (self.broken and not found.text):
+            self._without_prefix(number, line)  # a line may also be cut between its stamp and `[TRT]`
+            return
+        starts = []
+        if found.before or STAMP_INSIDE in found.message:
+            starts = starts_of(line)[0 if found.before else 1 :]
+        if starts:
+            self._two_in_one(number, line, starts, is_rest=bool(found.before))
+            return
+        if self.broken and found.severity in _ON_STDERR and found.stamp is not None:
+            self._until, self._severity = number, found.severity
+        else:
+            self.settle()
+        self._said(found)
+
+    def _two_in_one(self, number: int, line: str, starts: list[int], *, is_rest: bool) -> None:
+        """A half, and a line behind it; `is_rest` if the half has no prefix, and may be the middle of one before."""
+        half = line[: starts[0]]
+        if is_rest and self.broken and len(self.broken) < LONGEST_LINE:
+            half = self.broken + half
+        else:
+            self.settle()
+            self._began = number
+        self.broken, self._until = half, number
+        for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
+            found = take_apart(line[start:end])
+            self._severity = found.severity
+            self._said(found)
+
+    def _without_prefix(self, number: int, line: str) -> None:
+        match = BANNER.search(line) if "&&&& " in line else None
+        if match is not None:
+            self.settle()
+            self._bare(line[match.start() :])
+        elif self.broken and line[:2].isspace() and len(line) > 2 and self._severity in "EF":
+            self._until = number  # of an error of several lines
+            self._bare(line)
+        elif self.broken and line:
+            joined, self.broken = self.broken + line, ""
+            self.line(number, joined)
+        elif self.broken:
+            self._hand_on()  # the second half was no more than its end
+        elif line:
+            self._bare(line)
+
+    def settle(self) -> None:
+        """The second half of a line does not come any more."""
+        if self.broken and self._severity in _ON_STDERR and take_apart(self.broken).severity:
+            self.broken = ""
+            self.lost += 1
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        line, self.broken = self.broken, ""
+        if line:
+            found = take_apart(line)
+            if found.severity:
+                self._said(found)
+            else:
+                self._bare(line)

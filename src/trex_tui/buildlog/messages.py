@@ -1,0 +1,449 @@
+"""One message after the other, to whom it concerns: its first six characters tell, or words in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from trex_tui.buildlog.build_trace import Message
+from trex_tui.buildlog.spans import Runs, Span, Spans, Stage
+from trex_tui.buildlog.tuner import Tuner
+
+MOST_GROUPS = 2000
+"""Kinds of messages kept apart; what comes after is counted as one."""
+LONGEST_TEXT = 4000
+
+_VARYING = re.compile(r"0x[0-9a-fA-F]+|'[^']*'|\"[^\"]*\"|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_ABOUT_LAYER = re.compile(
+    r"(?<=\b[Ll]ayer )\S.*?(?= (?:is|a|on|exceeds|has)\b)|(?<=for layer ).*|^\S+(?=: )|(?<=- )\S+(?= weights)"
+)
+_REST = "further messages of other kinds"
+
+
+@dataclass(slots=True)
+class _Group:
+    severity: str
+    text: str
+    count: int
+    line: int
+    last_line: int
+    is_trtexec: bool
+
+
+class Messages:
+    """Collects messages of severity W, E and F."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, str], _Group] = {}
+        self._last: _Group | None = None
+
+    def add(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> None:
+        """One message."""
+        text = message.strip()
+        if not text:
+            return
+        if message.startswith("  ") and self._last is not None and self._last.severity == severity:
+            self.more(line, text)  # trtexec indents the second half of its advice
+            return
+        key = (severity, _VARYING.sub("#", _ABOUT_LAYER.sub("#", text[:LONGEST_TEXT])))
+        group = self._groups.get(key)
+        if group is None and len(self._groups) >= MOST_GROUPS:
+            key = (severity, "")
+            text = _REST
+            group = self._groups.get(key)
+        if group is None:
+            group = _Group(severity, text[:LONGEST_TEXT], 0, line, line, is_trtexec)
+            self._groups[key] = group
+        group.count += 1
+        group.last_line = line
+        self._last = group if group.count == 1 else None
+
+    def more(self, line: int, text: str) -> None:
+        """A line without a prefix: the rest of the message on the line before, where that is the first of its kind."""
+        last = self._last
+        if last is not None and line == last.last_line + 1:
+            last.last_line = line
+            if (rest := text.strip()) and len(last.text) < LONGEST_TEXT:
+                last.text = f"{last.text} {rest}"[:LONGEST_TEXT]
+
+    def finished(self) -> tuple[Message, ...]:
+        """All groups, in order of appearance."""
+        return tuple(
+            Message(one.severity, one.text, one.count, one.line, one.last_line, one.is_trtexec)
+            for one in self._groups.values()
+        )
+
+
+KEY = 6
+_NO_VALID = " has no valid tactics for this config"
+SILENT = (
+    "Regist",
+    "Search",
+    "Import",
+    "Plugin",
+    "Parsin",
+    "Static",
+    "Using ",
+    "Block ",
+    "Kernel",
+    "    In",
+    "    Ou",
+    "      ",
+)
+"""Beginnings of verbose messages that are frequent and tell nothing here: parsers and registries at work."""
+_LONGEST_WARNING = 4000
+_BLOCK_HEADS = {
+    "Performance summary": "summary",
+    "Explanations of the performance metrics": "explanations",
+    "Trace details": "trace",
+}
+
+Handler = Callable[[int, str], None]
+
+
+class MessageParser:
+    """Takes messages apart and keeps what they tell.
+
+    Args:
+        make_tuner: Makes who reads the messages about tuning, anew for each span.
+
+    Attributes:
+        spans: What has been told in spans that are over.
+        builds: How many builds there are so far, of those that came further than to read a network.
+        handlers: First six characters of a message -> who reads it; they and `tuner` are others in each span.
+    """
+
+    def __init__(self, make_tuner: Callable[[], Tuner] = Tuner) -> None:
+        self._make_tuner = make_tuner
+        self.runs = Runs()
+        self.messages = Messages()
+        self.spans = Spans()
+        self.builds = 0
+        self._block = ""
+        self._at_s: float | None = None
+        self._enter(Span(make_tuner()))
+
+    def _enter(self, span: Span) -> None:
+        """What follows is told by this span."""
+        self._span = span
+        self.tuner, self.optimizer, self.resources = span.tuner, span.optimizer, span.resources
+        self.sections, self.results, self.dumps = span.sections, span.results, span.dumps
+        self.at(self._at_s)
+        self.handlers = self._table()
+
+    def _begin_span(self, line: int) -> None:
+        """Another run or build begins at this line."""
+        self.spans.add(self._span, line)
+        is_run = self.runs.is_open
+        place, command = (len(self.runs.all) - 1, self.runs.all[-1].command) if is_run else (None, "")
+        self._enter(Span(self._make_tuner(), place, command))
+
+    def finish(self, line: int) -> tuple[Span, Span]:
+        """The log is over: the spans of the build and of the run that it is told by, which may be the same."""
+        self.dumps.close()
+        self.spans.add(self._span, line)
+        return self.spans.shown or self._span, self.spans.timed or self._span
+
+    def at(self, seconds: float | None) -> None:
+        """Time moves on; None where the log has no stamps."""
+        self._at_s = seconds
+        self.tuner.at_s = self.optimizer.at_s = self.resources.at_s = seconds
+
+    # --- builds ---------------------------------------------------------------------------------------------------
+
+    def _reach(self, stage: Stage) -> None:
+        """A build has come this far."""
+        span = self._span
+        if not span.builds:
+            self.builds += stage >= Stage.UNDER_WAY
+        span.stage = max(span.stage, stage)
+
+    def _begins(self, line: int, stage: Stage, *, behind: Stage) -> None:
+        """A line of the library's that stands at the beginning of a build: of another one, if the last has come further than
+        `behind`. Within a run of trtexec it is of its one build.
+        """
+        if self._span.stage > behind and not self.runs.is_open:
+            before = self.sections
+            self._begin_span(line)
+            self.sections.take_model_of(before)
+        self._reach(stage)
+
+    # --- lines ----------------------------------------------------------------------------------------------------
+
+    def banner(self, line: int, text: str) -> None:
+        """`&&&& …`."""
+        self.dumps.close()
+        self.sections.close()
+        self._block = ""
+        known = len(self.runs.all)
+        if self.runs.banner(line, text):
+            self._begin_span(line)
+        elif len(self.runs.all) > known and self._span.run is None:
+            self._span.run = known  # its first banner is lost
+
+    def bare(self, line: int, text: str) -> None:
+        """A line without a prefix: of a list of layers, or the rest of a message."""
+        if self.dumps.is_open or self.dumps.goes_on(text):
+            self.dumps.line(line, text)
+        elif text.startswith("Layer("):
+            self.dumps.begin_builder(line)
+            self.dumps.line(line, text)
+        else:
+            self.messages.more(line, text)
+
+    def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
+        """A line with a prefix, without it."""
+        if self.dumps.is_open and severity not in "WEF" and not message.startswith("Layer("):
+            self.dumps.interrupt()
+        if not is_library and self._trtexec(line, severity, message):
+            return
+        if severity in "WEF" and self._complaint(line, severity, message, is_trtexec=not is_library):
+            return
+        handler = self.handlers.get(message[:KEY])
+        if handler is not None:
+            handler(line, message)
+        else:
+            self.other(line, message)
+
+    def _complaint(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> bool:
+        """Count a warning or an error; True if nobody else need read it."""
+        self.messages.add(line, severity, message, is_trtexec=is_trtexec)
+        if is_trtexec and "utomatically " in message:
+            self.sections.chose_shape(message)
+        if "DLA" in message:
+            self.resources.about_dla(line, message)
+        if "insufficient" in message or "requested size" in message:
+            self.tuner.insufficient(line, message[:_LONGEST_WARNING])
+            return True
+        return False
+
+    def _trtexec(self, line: int, severity: str, message: str) -> bool:
+        """Sections and tables of trtexec's own; False if the message belongs to none of them."""
+        if message.startswith("=== "):
+            heading = message.strip("= ")
+            if self.sections.has(heading):
+                self._begin_span(line)  # trtexec prints each once: the banner of another run is lost
+            if self.sections.begin(heading):
+                self._block = ""
+            else:
+                self._begin_block(line, heading)
+            return True
+        if self.sections.is_open:
+            if severity == "I":
+                self.sections.option(message)
+                return True
+            return False
+        if self._block == "profile":
+            if not self.results.profiled(message):
+                self._block = ""
+                return False
+            return severity == "I"
+        if self._block == "summary":
+            self.results.in_summary(severity, message)
+        elif self._block == "explanations" and severity == "V":
+            self.results.explained(message)
+        return False
+
+    def _begin_block(self, line: int, heading: str) -> None:
+        self._block = _BLOCK_HEADS.get(heading, "")
+        if heading.startswith("Profile ("):
+            self._block = "profile"
+            self.results.begin_profile(line, heading)
+        elif self._block == "summary":
+            self.results.begin_summary(line)
+        elif self._block == "trace":
+            self.results.begin_trace(line)
+
+    # --- what messages are ----------------------------------------------------------------------------------------
+
+    def _table(self) -> dict[str, Handler]:
+        """First six characters -> who reads the message."""
+        tuner, optimizer, resources, results = self.tuner, self.optimizer, self.resources, self.results
+
+        table: dict[str, Handler] = {
+            "======": tuner.heading,
+            "******": tuner.formats,
+            "------": tuner.runner,
+            ">>>>>>": lambda _, message: tuner.chose(message),
+            "Fastes": lambda _, message: tuner.fastest(message),
+            "Skippi": self._skipping,
+            "Adding": self._adding,
+            "Markin": lambda _, message: self.sections.binding(message),
+            "Foreig": lambda _, message: tuner.foreign_metadata(message),
+            " (fore": tuner.myelin_note,
+            "Runnin": optimizer.running,
+            "Removi": optimizer.removing,
+            "Conver": optimizer.converting,
+            "Swap t": optimizer.converting,
+            "Origin": self._original,
+            "After ": optimizer.counted,
+            "Buildi": self._building,
+            "Constr": self._constructing,
+            "Use ba": self._judging,
+            "Chose ": self._judging,
+            "Skip b": self._judging,
+            "For la": self._non_conforming,
+            "[MemUs": self._usage,
+            "Layer:": resources.layer,
+            "Skippe": lambda _, message: resources.total(message),
+            "Could ": lambda _, message: resources.about_cache(message),
+            "Saved ": lambda _, message: resources.about_cache(message),
+            "Serial": lambda _, message: resources.about_cache(message),
+            "Deleti": lambda _, message: resources.about_cache(message),
+            "[MS] M": self._streams,
+            "[MS] N": self._streams,
+            "The en": self._streams,
+            "[DlaLa": lambda _, message: resources.placed(message),
+            "[GpuLa": lambda _, message: resources.placed(message),
+            "Averag": results.averaged,
+            "... Om": results.averaged,
+            "Input ": self._input,
+            "Output": results.bound,
+            "Start ": self._starting,
+            "Engine": self._engine,
+            "Layer(": self._dumped,
+            "Layers": self._dumped,
+        }
+        sizes = dict.fromkeys(("Create", "Loaded"), self._sized)
+        totals = dict.fromkeys(("Total ", "Max Sc"), lambda _, message: resources.total(message))
+        caches = dict.fromkeys(("Local ", "Global"), self._cache_in_use)
+        phases = dict.fromkeys(("Finish", "Graph ", "Format", "Calibr", "Subgra", "Timing"), self._phase)
+        header = ("ONNX I", "Opset ", "Produc", "Domain", "Model ", "Doc st")
+        headers = dict.fromkeys(header, self.sections.header)
+        version = {"Tensor": lambda _, message: self.sections.stated_version(message)}
+        return {
+            **headers,
+            **sizes,
+            **totals,
+            **caches,
+            **phases,
+            **version,
+            **table,
+        }
+
+    def other(self, line: int, message: str) -> None:
+        """Messages that begin with a name."""
+        if message.startswith("Tactic"):
+            self.tuner.timed(line, message)
+        elif ") profiling completed in " in message:
+            self.tuner.fastest(message)
+        elif "Set Tactic Name: " in message:
+            self.tuner.set_name(message)
+        elif ": Fusing " in message:
+            self.optimizer.fusing(line, message)
+        elif "] got cached result: " in message:
+            self.tuner.cached(line, message)
+        elif _NO_VALID in message:
+            self.tuner.no_valid_tactic(line, message.partition(_NO_VALID)[0])
+        elif " available tactics, " in message:
+            self.tuner.pruned(message)
+
+    def _skipping(self, line: int, message: str) -> None:
+        runner, said, _ = message[len("Skipping ") :].partition(": No valid tactics for ")
+        if said:
+            self.tuner.no_valid_tactic(line, runner)
+        else:
+            self.tuner.insufficient(line, message)
+
+    def _adding(self, line: int, message: str) -> None:
+        if message.startswith("Adding reformat layer"):
+            self.tuner.adding(line, message)
+        else:
+            if message.startswith("Adding network input: "):
+                self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
+            self.sections.binding(message)
+
+    def _building(self, line: int, message: str) -> None:
+        if message.startswith("Building graph"):
+            self._reach(Stage.UNDER_WAY)
+            self.tuner.end()
+            number = self.optimizer.begin_strategy(line, message)
+            if number is not None:
+                self.tuner.strategy = self.resources.strategy = number
+
+    def _constructing(self, _line: int, message: str) -> None:
+        _, said, rest = message.partition("Constructing optimization profile number ")
+        number = rest.partition(" ")[0]
+        if said and number.isdecimal() and len(number) < 6:
+            self.tuner.end()
+            self.tuner.profile = int(number)
+
+    def _judging(self, line: int, message: str) -> None:
+        self.tuner.end()
+        self.optimizer.judged(line, message)
+
+    def _non_conforming(self, _line: int, message: str) -> None:
+        layer, said, _ = message[len("For layer ") :].partition(" a non-conforming implementation was chosen")
+        if said:
+            self._span.non_conforming.append((self.tuner.strategy, layer))
+
+    def _streams(self, line: int, message: str) -> None:
+        if " completed in " in message:
+            self._phase(line, message)
+        else:
+            self.resources.about_streams(message)
+
+    def _input(self, line: int, message: str) -> None:
+        if message.startswith("Input filename"):
+            self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
+            self.sections.header(line, message)
+        else:
+            self.results.bound(line, message)
+
+    def _starting(self, line: int, message: str) -> None:
+        if message.startswith("Start parsing network model"):
+            if self._span.stage > Stage.BEGUN:
+                self._begin_span(line)
+            self._reach(Stage.BEGUN)
+
+    def _original(self, line: int, message: str) -> None:
+        if message.startswith("Original: "):
+            # Calibration builds an engine of its own, before there is one.
+            self._begins(line, Stage.UNDER_WAY, behind=Stage.UNDER_WAY)
+        self.optimizer.counted(line, message)
+
+    def _usage(self, line: int, message: str) -> None:
+        if " Init builder kernel library: " in message:
+            self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
+        elif " allocation in building engine: " in message:
+            self._reach(Stage.OVER)
+        self.resources.usage(line, message)
+
+    def _cache_in_use(self, _line: int, message: str) -> None:
+        if " timing cache in use" in message:
+            self._reach(Stage.UNDER_WAY)
+        self.resources.about_cache(message)
+
+    def _engine(self, line: int, message: str) -> None:
+        if message.startswith("Engine Layer Information"):
+            self.tuner.end()
+            self.dumps.begin_builder(line)
+        else:
+            self._phase(line, message)
+
+    def _dumped(self, line: int, message: str) -> None:
+        if message.startswith("Layers:"):
+            self.dumps.begin_inspector(line)
+        elif message.startswith("Layer("):
+            if not self.dumps.is_open and not self.dumps.goes_on(message):
+                self.dumps.begin_builder(line)
+            self.dumps.line(line, message)
+
+    def _sized(self, line: int, message: str) -> None:
+        if "timing cache" in message:
+            self.resources.about_cache(message)
+        elif " binding for " in message:
+            self.results.bound(line, message)
+        else:
+            self.resources.size(message)
+
+    def _phase(self, line: int, message: str) -> None:
+        self.optimizer.phase(line, message, self.tuner.layer_name)
+        if message.startswith(("Formats and tactics", "Engine generation")):
+            self.tuner.end()
+            self._reach(Stage.UNDER_WAY if message.startswith("Formats") else Stage.OVER)
+        elif message.startswith("Engine built in"):
+            self._reach(Stage.OVER)
+        elif message.startswith("Calibration completed"):
+            self._span.stage = min(self._span.stage, Stage.UNDER_WAY)  # its own engine is not the build's

@@ -1,0 +1,390 @@
+"""Options and ONNX header of one run, and the banners of all: what was asked for, of what, on what, by which program.
+
+A log in spans: what one run tells, from its banner to the next, or one build of a program without banners.
+
+Runs that were appended to one file are of several engines. The last build is the one that is told of, by its own span alone;
+runs behind it, which load an engine, add what was measured and the layers that they print.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from trex_tui.artifacts.tensorrt_version import version_of_number
+from trex_tui.buildlog.build_trace import (
+    DumpForm,
+    LayerDump,
+    OnnxHeader,
+    Options,
+    Performance,
+    PrintedBinding,
+    ProfileTable,
+    Run,
+    TraceAverages,
+)
+from trex_tui.buildlog.layer_dump import Dumps
+from trex_tui.buildlog.passes import Optimizer
+from trex_tui.buildlog.resources import Resources
+from trex_tui.buildlog.results import Results
+from trex_tui.buildlog.tuner import Tuner
+
+_BANNER = re.compile(
+    r"&&&& (?P<status>RUNNING|PASSED|FAILED|WAIVED|TASK_\w+) (?P<program>TensorRT\.\S+)"
+    r"(?: \[TensorRT v(?P<version>\d{1,9})\])?(?: \[b(?P<build>\d{1,9})\])?(?P<more>.*?)(?:# (?P<command>.*))?$"
+)
+SECTIONS = {
+    "Model Options": "model",
+    "Build Options": "build",
+    "System Options": "system",
+    "Inference Options": "inference",
+    "Reporting Options": "reporting",
+    "Device Information": "device",
+}
+"""Heading -> name of the section in `Options`."""
+_INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
+_OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
+_VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
+_CHOSEN_SHAPE = re.compile(r"Automatically (?:overriding|setting) shape to:? ?\S+", re.IGNORECASE)
+_MOST_SHAPES = 1000
+_MOST_LABELS, _MOST_VALUES = 1000, 10_000
+_HEADER = re.compile(
+    r"(?P<label>Input filename|ONNX IR version|Opset version|Producer name|Producer version|Domain|Model version|Doc string):"
+    r"\s*(?P<value>.*)$"
+)
+
+
+class Runs:
+    """Keeps the programs run, by their banners.
+
+    A program may start others (the tuning of 11.1 does, between `TASK_BEGIN` and `TASK_END`): their banners stand within its
+    own. `PASSED` and `FAILED` repeat the command line, which tells whose they are.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[Run] = []
+        self._open: list[int] = []
+        self._unfinished: dict[str, int] = {}
+        self._in_task = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a program is running: no line since its banner says how it ended, and no other took its place."""
+        return bool(self._open)
+
+    def banner(self, line: int, text: str) -> bool:
+        """`&&&& RUNNING …`; True if another program begins here."""
+        match = _BANNER.match(text)
+        if match is None:
+            return False
+        status = match["status"]
+        if status.startswith("TASK_"):
+            self._in_task = status == "TASK_BEGIN" and bool(self._open)
+            if not self._in_task:
+                del self._open[1:]  # what the task started is over, in whatever way
+            return False
+        command = (match["command"] or "").strip()
+        if status != "RUNNING" and self._ended(command, status):
+            return False
+        number = match["version"]
+        version = version_of_number(int(number)) if number else None
+        build = int(match["build"]) if match["build"] else None
+        is_running = status == "RUNNING"
+        if is_running:
+            if not self._in_task:
+                self._open.clear()
+            self._unfinished[command] = len(self.all)
+            self._open.append(len(self.all))
+        self.all.append(Run(line, match["program"], version, build, command, None if is_running else status))
+        return is_running
+
+    def _ended(self, command: str, status: str) -> bool:
+        """Put a status to the last run of this command, else to the last that is open; False if there is none."""
+        place = self._unfinished.pop(command, None)
+        if place is None and self._open:
+            place = self._open[-1]
+            self._unfinished.pop(self.all[place].command, None)
+        if place is None:
+            return False
+        self.all[place] = replace(self.all[place], status=status)
+        while self._open and self._open[-1] >= place:
+            self._open.pop()
+        return True
+
+
+class Sections:
+    """Collects what stands before and around a build, of one run."""
+
+    def __init__(self) -> None:
+        self.version: str | None = None
+        self._values: dict[str, dict[str, list[str]]] = {}
+        self._onnx_line = 0
+        self._onnx: dict[str, str] = {}
+        self.inputs: list[str] = []
+        self.outputs: list[str] = []
+        self.chosen_shapes: list[str] = []
+        self._open = ""
+        self._label: str | None = None
+
+    def take_model_of(self, other: Sections) -> None:
+        """The network is the one that another run was told of."""
+        self._onnx_line, self._onnx = other._onnx_line, dict(other._onnx)
+        self.inputs, self.outputs = list(other.inputs), list(other.outputs)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the lines that follow are options."""
+        return bool(self._open)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there are any options."""
+        return any(self._values.values())
+
+    def stated(self, label: str) -> str | None:
+        """The last value of an option, in whatever section; None if no section has it."""
+        found = [section[label][-1] for section in self._values.values() if label in section]
+        return found[-1] if found else None
+
+    def has(self, heading: str) -> bool:
+        """Whether the section of this heading has been printed."""
+        return SECTIONS.get(heading) in self._values
+
+    def begin(self, heading: str) -> bool:
+        """`=== … ===`; False if it heads no options."""
+        self._open = SECTIONS.get(heading, "")
+        self._label = None
+        if self._open:
+            self._values.setdefault(self._open, {})
+        return bool(self._open)
+
+    def option(self, message: str) -> None:
+        """A line of an open section; an empty one ends it.
+
+        Input files follow their label, a line each: `Inputs:`, then `x<-x.bin`.
+        """
+        text = message.strip()
+        if not text:
+            self._open = ""
+            return
+        values = self._values[self._open]
+        label, colon, value = text.partition(":")
+        label = label.strip()
+        before = values.get(self._label or "")
+        if before is not None and (
+            (self._label == "Inputs" and "<-" in text) or (not colon and not before[0])
+        ):
+            if len(before) < _MOST_VALUES:
+                before.append(text)
+            return
+        self._label = label
+        if label in values:
+            if len(values[label]) < _MOST_VALUES:
+                values[label].append(value.strip())
+        elif len(values) < _MOST_LABELS:
+            values[label] = [value.strip()]
+
+    def close(self) -> None:
+        """What follows is no option."""
+        self._open = ""
+
+    def stated_version(self, message: str) -> None:
+        """`TensorRT version: 10.16.1`; 8.0 prints 8003."""
+        if match := _VERSION.match(message):
+            text = match["version"].rstrip(".")
+            self.version = version_of_number(int(text)) if text.isdecimal() and len(text) < 9 else text
+
+    def chose_shape(self, message: str) -> None:
+        """A warning that may say that trtexec chose a shape."""
+        match = _CHOSEN_SHAPE.search(message)
+        if match is not None and len(self.chosen_shapes) < _MOST_SHAPES:
+            self.chosen_shapes.append(match[0])
+
+    def header(self, line: int, message: str) -> None:
+        """A line of the block about the ONNX file."""
+        if match := _HEADER.match(message):
+            if match["label"] == "Input filename":
+                self._onnx_line, self._onnx = line, {}
+                self.inputs, self.outputs = [], []
+            self._onnx[match["label"]] = match["value"].strip()
+
+    def binding(self, message: str) -> None:
+        """`Adding network input: x with dtype: …`, `Marking y_6 as output: y`."""
+        if match := _INPUT.match(message):
+            self.inputs.append(match["name"])
+        elif match := _OUTPUT.match(message):
+            self.outputs.append(match["name"])
+
+    @property
+    def options(self) -> Options:
+        """All sections so far."""
+        return Options(
+            **{
+                name: {label: ", ".join(filter(None, parts)) for label, parts in values.items()}
+                for name, values in self._values.items()
+            }
+        )
+
+    @property
+    def onnx(self) -> OnnxHeader | None:
+        """The last header."""
+        return OnnxHeader(self._onnx_line, dict(self._onnx)) if self._onnx else None
+
+
+class Stage(IntEnum):
+    """How far a build has come, by what the log says."""
+
+    NOTHING = 0
+    """Nothing is built, as far as it says."""
+    BEGUN = 1
+    """A builder is there, or a network is read; nothing need come of it."""
+    UNDER_WAY = 2
+    """The network is optimized, or tactics are timed."""
+    OVER = 3
+    """There is an engine. Others of the same build may follow, which are timed too."""
+
+
+@dataclass(slots=True, eq=False)
+class Span:
+    """Who reads the messages of one run, with what they found.
+
+    Attributes:
+        run: Which of the runs it is of, by their banners; None without one.
+        command: Its command line, as the banner has it; empty without one.
+        non_conforming: Layers named by `For layer X a non-conforming implementation was chosen`, with the strategy.
+    """
+
+    tuner: Tuner
+    run: int | None = None
+    command: str = ""
+    sections: Sections = field(default_factory=Sections)
+    optimizer: Optimizer = field(default_factory=Optimizer)
+    resources: Resources = field(default_factory=Resources)
+    results: Results = field(default_factory=Results)
+    dumps: Dumps = field(default_factory=Dumps)
+    non_conforming: list[tuple[int | None, str]] = field(default_factory=list)
+    stage: Stage = Stage.NOTHING
+
+    @property
+    def builds(self) -> bool:
+        """Whether it tells of a build."""
+        return self.stage >= Stage.UNDER_WAY
+
+
+class Spans:
+    """Keeps of all spans what a log is told by.
+
+    Attributes:
+        shown: The span of the last build; without any, the last run that prints its options.
+        performance, trace, profile, bindings: The last of each that a run printed, if a build is shown: since its beginning.
+        left_out: Line of the first result that is of another engine, and why it is left out; None if there is none.
+    """
+
+    def __init__(self) -> None:
+        self.shown: Span | None = None
+        self.left_out: tuple[int, str] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self.performance: Performance | None = None
+        self.trace: TraceAverages | None = None
+        self.profile: ProfileTable | None = None
+        self.bindings: tuple[PrintedBinding, ...] = ()
+        self._context_bytes: int | None = None
+        self._engine_bytes: int | None = None
+        self._dumps: dict[DumpForm, LayerDump] = {}
+        self._timed: Span | None = None
+        self._profiled: Span | None = None
+        self._last: Span | None = None
+
+    def add(self, span: Span, line: int) -> None:
+        """A span is over, at this line."""
+        span.tuner.end()
+        span.optimizer.finish(line)
+        shown = self.shown
+        if span.builds and shown is not None:
+            self.left_out = (
+                None if shown.builds else self._result_at("the run before the build is of another engine")
+            )
+            self._forget()
+        elif shown is not None and (other := _other_engine(shown, span)):
+            if shown.builds:
+                self.left_out = self.left_out or _result_of(span, f"the run behind the build {other}")
+                return
+            self.left_out = self._result_at(f"the last run {other}")
+            self._forget()
+        is_better = shown is None or span.sections.is_told or not shown.sections.is_told
+        if shown is None or span.builds or (is_better and not shown.builds):
+            self.shown = span
+        self._add_results(span)
+
+    def _result_at(self, why: str) -> tuple[int, str] | None:
+        result = self.performance or self.profile
+        return None if result is None else (result.line, why)
+
+    def _add_results(self, span: Span) -> None:
+        results, resources = span.results, span.resources
+        if results.performance is not None:
+            self.performance, self._timed = results.performance, span
+        if results.profile is not None:
+            self.profile, self._profiled = results.profile, span
+        if span.sections.is_told:
+            self._last = span
+        self.trace = results.trace or self.trace
+        self.bindings = tuple(results.bindings) or self.bindings
+        if resources.context_bytes is not None:
+            self._context_bytes = resources.context_bytes
+        if resources.engine_bytes is not None:
+            self._engine_bytes = resources.engine_bytes
+        self._dumps.update((one.form, one) for one in span.dumps.finished())
+
+    @property
+    def dumps(self) -> tuple[LayerDump, ...]:
+        """The last list of layers of each form, likewise."""
+        return tuple(self._dumps[form] for form in DumpForm if form in self._dumps)
+
+    @property
+    def timed(self) -> Span | None:
+        """Of the run that was timed, else of the one whose layers were; without any, of the last. None before the first."""
+        return self._timed or self._profiled or self._last or self.shown
+
+    @property
+    def context_bytes(self) -> int | None:
+        """Of the span that is shown; if it made no context, of a run behind it."""
+        own = self.shown.resources.context_bytes if self.shown is not None else None
+        return self._context_bytes if own is None else own
+
+    @property
+    def engine_bytes(self) -> int | None:
+        """Of the span that is shown; if it does not say, of a run behind it."""
+        own = self.shown.resources.engine_bytes if self.shown is not None else None
+        return self._engine_bytes if own is None else own
+
+
+def _other_engine(shown: Span, span: Span) -> str:
+    """In what words a run loads another engine than was built or loaded before; empty where that cannot be told.
+
+    Files are moved between a build and a run, so that only their names are compared.
+    """
+    loaded = _engine_file(span, "Load engine", "--loadEngine")
+    known = _engine_file(
+        shown, *(("Save engine", "--saveEngine") if shown.builds else ("Load engine", "--loadEngine"))
+    )
+    if not loaded or not known or known == loaded:
+        return ""
+    return f"loads another engine ({loaded}, not {known})"
+
+
+def _engine_file(span: Span, label: str, option: str) -> str | None:
+    """Name of the file that a run loads or saves its engine as; empty if it does not, None if it does not tell."""
+    path = span.sections.stated(label)
+    if path is None and span.command:
+        match = re.search(rf"(?:^|\s){option}=(\S+)", span.command)
+        path = match[1].strip("'\"") if match else ""
+    return None if path is None else re.split(r"[\\/]", path)[-1]
+
+
+def _result_of(span: Span, why: str) -> tuple[int, str] | None:
+    result = span.results.performance or span.results.profile
+    return None if result is None else (result.line, why)

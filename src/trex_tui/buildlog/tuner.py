@@ -1,0 +1,745 @@
+"""Lines of timed tactics, in batches: most of a verbose log is these, so they are read by the column, not by the line.
+
+A batch that does not look exactly as expected is read line by line instead; either way gives the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from array import array
+
+from trex_tui.buildlog.layer_tuning import (
+    NO_TACTIC,
+    Columns,
+    FormatCombination,
+    InsertedReformat,
+    LayerTuning,
+    MyelinTable,
+    MyelinTactics,
+    Outcome,
+    ReformatCost,
+    RunnerTrial,
+    SkippedTactic,
+    SkipReason,
+    Tactics,
+    parse_id,
+)
+
+_NAN = math.nan
+_HEAD = "Tactic Name: "
+TIME = " Time: "
+STAMP_INSIDE = "/20"
+"""In every time stamp; where it is found again behind the prefix, two streams may have been mixed into one line."""
+_FOREIGN = len(" (foreignNode)")
+_NAMED = re.compile(r"Tactic Name: (?P<name>.+?) Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
+_PLAIN = re.compile(r"Tactic: (?P<id>-?\w+) [Tt]ime: (?P<time>\S+)\s*$")
+_MYELIN = re.compile(
+    r" \(foreignNode\)\s+(?P<number>\d{1,18}), (?P<cost>[^,]+), (?P<ratio>[^,]+), (?P<correlation>[^,]+), (?P<kernel>[^,]+)"
+    r", (?P<hash>0x[0-9a-f]{1,16})(?:, ?(?P<rest>.*))?$"
+)
+
+
+class TacticColumns:
+    """Writes tactics into columns, with every text once.
+
+    Attributes:
+        next: Place of the tactic that comes next in the log. `take` writes ahead of it; whoever reads the lines in between
+            moves it on.
+    """
+
+    def __init__(self) -> None:
+        self.columns = Columns()
+        self.next = 0
+        self._places = {"": 0, "-": 0}
+        self._heads = {"": 0}
+        self._set_names: list[tuple[int, str, int | None]] = []
+
+    def place_of(self, text: str) -> int:
+        """Where a text stands in `columns.texts`."""
+        place = self._places.get(text)
+        if place is None:
+            place = self._places[text] = len(self.columns.texts)
+            self.columns.texts.append(text)
+        return place
+
+    def _places_of(self, texts: list[str]) -> array[int]:
+        known = self._places
+        try:
+            return array("I", [known[text] for text in texts])
+        except KeyError:
+            return array("I", [self.place_of(text) for text in texts])
+
+    def view(self, start: int) -> Tactics:
+        """The tactics from `start` up to here."""
+        if self._set_names:
+            self._settle_names()
+        return Tactics(self.columns, start, self.next)
+
+    def set_name(self, name: str, number: int | None) -> None:
+        """Name the tactic that comes next, if it is this one: at the end of a build names are set without timing."""
+        self._set_names.append((self.next, name, number))
+
+    def _settle_names(self) -> None:
+        columns = self.columns
+        for place, name, number in self._set_names:
+            if place < self.next and number in (None, columns.ids[place]):
+                columns.names[place] = self.place_of(name)
+        self._set_names = [one for one in self._set_names if one[0] >= self.next]
+
+    def add(self, message: str) -> bool:
+        """Take a message that begins with `Tactic`, at `next`; False if it tells no time."""
+        match = _PLAIN.match(message) or _NAMED.match(message)
+        number = parse_id(match["id"]) if match else None
+        if match is None or number is None:
+            return False
+        columns = self.columns
+        columns.ids.insert(self.next, number)
+        columns.times.insert(self.next, float_of(match["time"]))
+        columns.names.insert(self.next, self.place_of(match.groupdict().get("name") or ""))
+        self.next += 1
+        return True
+
+    def take(self, lines: list[str], prefix: int) -> bool:
+        """Take whole lines of the form `P Tactic: T Time: X` or `P Tactic Name: K Tactic: T Time: X`; `next` stays.
+
+        Args:
+            prefix: Length of P with the space behind it.
+
+        Returns:
+            False if one has another form, or holds a second time stamp: then none is taken.
+        """
+        count = len(lines)
+        text = "\n".join(lines)
+        parts = text.replace(" Tactic: ", "\n").replace(TIME, "\n").split("\n")
+        if len(parts) != 3 * count:
+            return False
+        known = self._heads
+        try:
+            ids, times = _ids(parts[1::3]), array("d", map(float, parts[2::3]))
+            try:
+                names = array("I", [known[head[prefix:]] for head in parts[0::3]])
+            except KeyError:
+                names = array("I", [self._place_of_head(head[prefix:]) for head in parts[0::3]])
+        except (ValueError, OverflowError):
+            return False
+        columns = self.columns
+        columns.ids.extend(ids)
+        columns.times.extend(times)
+        columns.names.extend(names)
+        return True
+
+    def _place_of_head(self, head: str) -> int:
+        """Where the name in `Tactic Name: K` stands; 0 where there is none.
+
+        Raises:
+            ValueError: The head is another.
+        """
+        place = self._heads.get(head)
+        if place is None:
+            name = head[len(_HEAD) :]
+            if not head.startswith(_HEAD) or not name or STAMP_INSIDE in name:
+                raise ValueError
+            place = self._heads[head] = self.place_of(name)
+        return place
+
+    def add_myelin(self, batch: list[str]) -> None:
+        """Add rows of a Myelin table; lines that are none are left out."""
+        count = len(batch)
+        parts = ", ".join(batch).split(", ")
+        width = len(parts) // count
+        columns = self.columns
+        try:
+            if width not in (6, 7, 8) or width * count != len(parts):
+                raise ValueError
+            numbers = array("Q", [int(text[_FOREIGN:]) for text in parts[0::width]])
+            costs, ratios, correlations = (array("d", map(float, parts[place::width])) for place in (1, 2, 3))
+            hashes = array("Q", [int(text.rstrip(","), 16) for text in parts[5::width]])
+            kernels = self._places_of(parts[4::width])
+            if width == 6:
+                parameters = array("I", bytes(4 * count))
+            else:
+                rest = [parts[place + 6 : place + width] for place in range(0, len(parts), width)]
+                parameters = self._places_of([", ".join(one).strip() for one in rest])
+        except (ValueError, OverflowError):
+            self._myelin_one_by_one(batch)
+            return
+        columns.numbers.extend(numbers)
+        columns.costs.extend(costs)
+        columns.ratios.extend(ratios)
+        columns.correlations.extend(correlations)
+        columns.kernels.extend(kernels)
+        columns.hashes.extend(hashes)
+        columns.parameters.extend(parameters)
+
+    def _myelin_one_by_one(self, batch: list[str]) -> None:
+        columns = self.columns
+        for line in batch:
+            match = _MYELIN.match(line)
+            if match is None:
+                continue
+            columns.numbers.append(int(match["number"]))
+            columns.costs.append(float_of(match["cost"]))
+            columns.ratios.append(float_of(match["ratio"]))
+            columns.correlations.append(float_of(match["correlation"]))
+            columns.kernels.append(self.place_of(match["kernel"]))
+            columns.hashes.append(int(match["hash"], 16))
+            columns.parameters.append(self.place_of((match["rest"] or "").strip()))
+
+
+def _ids(texts: list[str]) -> array[int]:
+    """Tactic numbers.
+
+    Raises:
+        ValueError, OverflowError: One is no number of 64 bits.
+    """
+    joined = "".join(texts)
+    count = len(texts)
+    if len(joined) == 18 * count and joined[0::18].count("0") == joined[1::18].count("x") == count:
+        # All have 16 hexadecimal digits, as since TensorRT 8.2.
+        ids = array("Q", bytes.fromhex(joined.replace("0x", "")))
+        if len(ids) == count:
+            if sys.byteorder == "little":
+                ids.byteswap()
+            return ids
+    if joined.split() != [joined]:
+        raise ValueError  # `int` allows blanks around a number
+    numbers = [parse_id(text) for text in texts]
+    known = [number for number in numbers if number is not None]
+    if len(known) != count:
+        raise ValueError
+    return array("Q", known)
+
+
+def float_of(text: str) -> float:
+    """The number that a text is; NaN if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return _NAN
+
+
+class RunnerState:
+    """A runner that is being timed."""
+
+    __slots__ = (
+        "available",
+        "budget",
+        "fastest_id",
+        "fastest_ms",
+        "id",
+        "invalid",
+        "line",
+        "myelin",
+        "name",
+        "operator",
+        "pruned",
+        "seconds",
+        "skipped",
+        "start",
+        "table",
+    )
+
+    def __init__(self, line: int, name: str, runner_id: str | None, start: int) -> None:
+        self.line = line
+        self.name = name
+        self.id = runner_id
+        self.start = start
+        self.seconds: float | None = None
+        self.fastest_id: int | None = None
+        self.fastest_ms: float | None = None
+        self.available: int | None = None
+        self.pruned: int | None = None
+        self.invalid = False
+        self.skipped: list[SkippedTactic] = []
+        self.myelin: list[MyelinTable] = []
+        self.table: tuple[int, int] | None = None
+        self.operator: tuple[str, tuple[str, ...]] = ("", ())
+        self.budget: tuple[int, int] | None = None
+
+    def beyond_budget(self, wanted: int, there: int) -> None:
+        """`Exceeded mem budget of B. Need N`: Myelin says it before it gives a tactic up; of several, what needs most."""
+        if self.budget is None or wanted > self.budget[0]:
+            self.budget = (wanted, there)
+
+    def lacked(self, line: int, number: int | None, why: str, size: int, message: str) -> None:
+        """`Skipping tactic I due to insufficient memory on requested size of S detected for tactic T`.
+
+        What S is depends on who says it. For Myelin it repeats the budget, which is the workspace and the layer's weights;
+        what is needed stands in the line before (`beyond_budget`), or nowhere. Up to 8.x, which writes `insuficient`, it
+        is in MiB, of device memory, and mostly a second word on `Tactic Device request`.
+        """
+        budget, self.budget = self.budget, None
+        last = self.skipped[-1] if self.skipped else None
+        if last and last.reason is SkipReason.DEVICE_MEMORY and last.id is None:
+            self.skipped[-1] = last._replace(id=number)
+            return
+        reason = SkipReason.WORKSPACE if why else SkipReason.OTHER
+        wanted: int | None = size
+        there: int | None = None
+        if budget is not None and budget[1] == size:
+            wanted, there = budget
+        elif why.startswith("insuficient"):
+            reason, wanted = SkipReason.DEVICE_MEMORY, size << 20
+        elif self.name == "Myelin":
+            wanted, there = None, size
+        self.skipped.append(SkippedTactic(line, number, reason, wanted, there, message))
+
+    def finished(self, tactics: Tactics) -> RunnerTrial:
+        """The trial, with the tactics that were timed under it."""
+        return RunnerTrial(
+            self.line,
+            self.name,
+            self.id,
+            self._outcome(tactics),
+            tactics,
+            tuple(self.skipped),
+            self.fastest_id,
+            self.fastest_ms,
+            self.seconds,
+            self.available,
+            self.pruned,
+            tuple(self.myelin),
+        )
+
+    def _outcome(self, tactics: Tactics) -> Outcome:
+        if len(tactics) or self.fastest_id is not None:
+            return Outcome.TIMED
+        if self.skipped:
+            return Outcome.SKIPPED
+        return Outcome.NO_VALID_TACTIC if self.invalid or self.seconds is not None else Outcome.UNFINISHED
+
+
+class CombinationState:
+    """A format combination that is being tried."""
+
+    __slots__ = (
+        "cached_ms",
+        "chosen_id",
+        "chosen_runner",
+        "inputs",
+        "is_cached",
+        "line",
+        "outputs",
+        "runners",
+    )
+
+    def __init__(self, line: int, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+        self.line = line
+        self.inputs = inputs
+        self.outputs = outputs
+        self.runners: list[RunnerTrial] = []
+        self.chosen_runner: str | None = None
+        self.chosen_id: int | None = None
+        self.cached_ms: float | None = None
+        self.is_cached = False
+
+    def finished(self) -> FormatCombination:
+        """The combination, with all its trials."""
+        return FormatCombination(
+            self.line,
+            self.inputs,
+            self.outputs,
+            tuple(self.runners),
+            self.chosen_runner,
+            self.chosen_id,
+            self.cached_ms,
+            self.is_cached,
+        )
+
+
+class LayerState:
+    """A layer that is being tuned."""
+
+    __slots__ = ("began_s", "combinations", "line", "metadata", "name")
+
+    def __init__(self, line: int, name: str, began_s: float | None) -> None:
+        self.line = line
+        self.name = name
+        self.began_s = began_s
+        self.metadata = ""
+        self.combinations: list[FormatCombination] = []
+
+
+_STARS = "*" * 15
+_AUTOTUNE = {f"{_STARS} Autotuning format combination:": False, f"{_STARS} Autotuning Reformat:": True}
+_RUNNER = re.compile(
+    r"-{15} Timing Runner: (?P<layer>.*) \((?P<runner>[^()\[\]]+)(?:\[(?P<id>[^\]]*)\])?\)\s*$"
+)
+_CHOSE = re.compile(r">{15} Chose Runner Type: (?P<runner>\S+) Tactic: (?P<id>-?\w+)")
+_RESULT = re.compile(r"(?P<runner>\S+), tactic (?P<id>-?\w+), (?P<time>\S+) ms")
+_REFORMAT = re.compile(r"(?:Optimizer Reformat|<reformat>)(?:\((?P<source>.*) -> (?P<target>.*)\))?$")
+_SET_NAME = re.compile(r"Set Tactic Name: (?P<name>.+?)(?: Tactic: (?P<id>-?\w+)(?P<more>.*))?$")
+_SKIPPED = re.compile(
+    r"Tactic: (?P<id>-?\w+) skipped\. Scratch requested: (?P<wanted>\d{1,18}), available: (?P<there>\d{1,18})"
+)
+_DEVICE_MEMORY = re.compile(r"Tactic Device request: (?P<wanted>\d{1,9})MB Available: (?P<there>\d{1,9})MB")
+_INSUFFICIENT = re.compile(
+    r"Skipping tactic \w+ due to (?P<why>insuff?icient memory )?(?:on )?requested size of (?P<size>\d{1,18})"
+    r"(?: detected for tactic (?P<id>-?\w+))?"
+)
+_BEYOND_BUDGET = re.compile(r"Exceeded mem budget of (?P<there>\d{1,18})\. Need (?P<wanted>\d{1,18})")
+_PRUNED = re.compile(r"(?P<available>\d{1,9}) available tactics, .*?(?P<pruned>\d{1,9}) pruned")
+_OPERATOR = re.compile(r"Autotuning op (?P<name>.*?): (?P<nodes>\[ONNX Layer: .*)?$")
+_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
+_FORMAT_END = re.compile(r"(?<=\)), ")
+_LONGEST_COUNTS = 200
+MYELIN_ROW = re.compile(r" \(foreignNode\)\s+\d+, ")
+
+
+def parts_of_cached(message: str) -> tuple[str, str, str, re.Match[str]] | None:
+    """Layer, formats of inputs and outputs, and result in `L [A -> B] got cached result: R, tactic T, X ms`."""
+    before, _, after = message.partition("] got cached result: ")
+    layer, _, formats = before.rpartition(" [")
+    inputs, arrow, outputs = formats.partition(" -> ")
+    match = _RESULT.match(after)
+    return (layer, inputs, outputs, match) if match and arrow and layer else None
+
+
+class Tuner:
+    """Collects tunings, costs of reformats, and the reformats made.
+
+    Attributes:
+        strategy, profile: Which backend strategy and optimization profile the builder is at.
+        at_s: Seconds since the log's first time stamp; None without stamps.
+        cached_results: Lines that say `got cached result`.
+    """
+
+    def __init__(self) -> None:
+        self.tactics = TacticColumns()
+        self.tunings: list[LayerTuning] = []
+        self.costs: list[ReformatCost] = []
+        self.added: list[InsertedReformat] = []
+        self.strategy: int | None = None
+        self.profile = 0
+        self.at_s: float | None = None
+        self.cached_results = 0
+        self._layer: LayerState | None = None
+        self._combination: CombinationState | None = None
+        self._runner: RunnerState | None = None
+        self._reformat: tuple[str, str] | None = None
+        self._in_reformats = False
+        self._counts: tuple[int, int] | None = None
+        self._formats: dict[str, tuple[str, ...]] = {}
+        self._names: dict[str, str] = {}
+        self._known_formats: dict[str, tuple[bool, tuple[str, ...], tuple[str, ...]]] = {}
+        self._taken = 0
+        self._last_line = 0
+        self._runners: dict[str, tuple[str, str, str | None, tuple[str, str] | None]] = {}
+
+    # --- the builder's headings -----------------------------------------------------------------------------------
+
+    def heading(self, line: int, message: str) -> None:
+        """`=============== Computing costs for L` or `… Computing reformatting costs`."""
+        if message.startswith("=============== Computing costs for"):
+            self._end_layer()
+            self._in_reformats = False
+            self._layer = LayerState(line, self._name(message[35:].strip()), self.at_s)
+        elif message.startswith("=============== Computing reformatting costs"):
+            self._end_layer()
+            self._in_reformats = True
+
+    def formats(self, line: int, message: str) -> None:
+        """`*************** Autotuning format combination: … ***************`, or the same of a reformat."""
+        known = self._known_formats.get(message)
+        if known is None:
+            heading, _, rest = message.partition(":")
+            is_reformat = _AUTOTUNE.get(f"{heading}:")
+            inputs_text, arrow, outputs_text = rest.partition(" -> ")
+            if is_reformat is None or not arrow or not outputs_text.rstrip().endswith(_STARS):
+                return
+            inputs, outputs = self._split(inputs_text), self._split(outputs_text.rstrip()[: -len(_STARS)])
+            known = (is_reformat, inputs, outputs)
+            self._known_formats[message] = known
+        is_reformat, inputs, outputs = known
+        self._end_combination()
+        self._in_reformats = is_reformat
+        if is_reformat:
+            self._end_layer()
+        elif self._layer is None:
+            self._layer = LayerState(line, "", self.at_s)
+        self._combination = CombinationState(line, inputs, outputs)
+
+    def runner(self, line: int, message: str) -> None:
+        """`--------------- Timing Runner: L (R[id])`."""
+        known = self._runners.get(message)
+        if known is None:
+            match = _RUNNER.match(message)
+            if match is None:
+                return
+            ends = _REFORMAT.match(match["layer"])
+            known = (
+                self._name(match["layer"]),
+                self._name(match["runner"]),
+                match["id"],
+                (ends["source"] or "", ends["target"] or "") if ends else None,
+            )
+            if len(self._runners) > 4096:
+                self._runners.clear()
+            self._runners[message] = known
+        layer, runner, runner_id, reformat = known
+        self._last_line = line
+        self._end_runner()
+        if reformat:
+            self._reformat = reformat
+        elif not self._in_reformats:
+            self._belongs_to(line, layer)
+        if self._combination is None:
+            self._combination = CombinationState(line, (), ())
+        self._runner = RunnerState(line, runner, runner_id, self.tactics.next)
+        if self._counts:
+            self._runner.available, self._runner.pruned = self._counts
+            self._counts = None
+
+    def _belongs_to(self, line: int, name: str) -> None:
+        """Name the layer by its first runner; before 8.2 nothing else tells that another layer has begun."""
+        if self._layer is None:
+            self._layer = LayerState(line, name, self.at_s)
+        elif not self._layer.name:
+            self._layer.name = name
+        elif self._layer.name != name and not (self._combination and self._combination.runners):
+            combination, self._combination = self._combination, None
+            self._end_layer()
+            self._combination = combination
+            self._layer = LayerState(combination.line if combination else line, name, self.at_s)
+
+    # --- what happens under a runner ------------------------------------------------------------------------------
+
+    def timed(self, line: int, message: str) -> None:
+        """A message that begins with `Tactic`; those that plainly tell a time may go to `tactics.take` without asking."""
+        if not self.tactics.add(message):
+            self._skip(line, message)
+
+    def myelin_rows(self, line: int, batch: list[str]) -> None:
+        """Rows of a Myelin table, in a row; `line` is that of the last."""
+        if self._runner is None:
+            self._begin_unnamed(line)
+        runner = self._runner
+        if runner is None:
+            return
+        if runner.table is None:
+            runner.table = (line - len(batch), len(self.tactics.columns.costs))
+        self.tactics.add_myelin(batch)
+
+    def myelin_note(self, line: int, message: str) -> None:
+        """` (foreignNode) …` that is no row: a new operator, or the head of a table."""
+        runner = self._runner
+        if runner is None:
+            return
+        if match := _OPERATOR.search(message):
+            self._end_table()
+            runner.operator = (self._name(match["name"]), tuple(_NODE.findall(match["nodes"] or "")))
+        elif "tactic_id, cost" in message:
+            self._end_table()
+            runner.table = (line, len(self.tactics.columns.costs))
+        elif match := _BEYOND_BUDGET.search(message):
+            runner.beyond_budget(int(match["wanted"]), int(match["there"]))
+
+    def fastest(self, message: str) -> None:
+        """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
+        runner = self._current()
+        before, said, after = message.rpartition("Fastest Tactic: ")
+        number_text, _, time_text = after.partition(" Time: ")
+        if runner is None or not said:
+            return
+        number, time = parse_id(number_text), float_of(time_text)
+        if number != NO_TACTIC and math.isfinite(time):
+            runner.fastest_id, runner.fastest_ms = number, time
+        if before:
+            seconds = float_of(before.rpartition(" completed in ")[2].partition(" ")[0])
+            runner.seconds = seconds if math.isfinite(seconds) else None
+
+    def chose(self, message: str) -> None:
+        """`>>>>>>>>>>>>>>> Chose Runner Type: R Tactic: T`."""
+        match = _CHOSE.match(message)
+        if match is None:
+            return
+        self._end_runner()
+        if self._combination is not None:
+            self._combination.chosen_runner = self._name(match["runner"])
+            self._combination.chosen_id = parse_id(match["id"])
+
+    def no_valid_tactic(self, line: int, runner: str) -> None:
+        """`R has no valid tactics for this config, skipping`, or 10's `Skipping R: No valid tactics for L`."""
+        if self._runner is not None and self._runner.name == runner:
+            self._runner.invalid = True
+            self._end_runner()
+        elif self._combination is not None:
+            # TensorRT 10 prints no `Timing Runner` before.
+            self._end_runner()
+            self._runner = RunnerState(line, self._name(runner), None, self.tactics.next)
+            self._runner.invalid = True
+            self._end_runner()
+
+    def set_name(self, message: str) -> None:
+        """`L Set Tactic Name: K Tactic: T`: the time follows on the next line."""
+        if match := _SET_NAME.search(message):
+            number = parse_id(match["id"]) if match["id"] else None
+            self.tactics.set_name(match["name"] + (match["more"] or "").rstrip(), number)
+
+    def pruned(self, message: str) -> None:
+        """`L: N available tactics, …, M pruned, …`, printed before the runner it is about."""
+        if match := _PRUNED.search(message[-_LONGEST_COUNTS:]):
+            self._counts = (int(match["available"]), int(match["pruned"]))
+
+    def insufficient(self, line: int, message: str) -> None:
+        """A tactic left out for want of memory, in the words of a warning."""
+        runner = self._runner
+        if runner is None:
+            return
+        if match := _DEVICE_MEMORY.search(message):
+            wanted, there = int(match["wanted"]) << 20, int(match["there"]) << 20
+            runner.skipped.append(SkippedTactic(line, None, SkipReason.DEVICE_MEMORY, wanted, there, message))
+        elif match := _INSUFFICIENT.search(message):
+            runner.lacked(line, parse_id(match["id"] or ""), match["why"] or "", int(match["size"]), message)
+
+    def _skip(self, line: int, message: str) -> None:
+        match = _SKIPPED.match(message)
+        if match and self._runner is not None:
+            number, wanted, there = parse_id(match["id"]), int(match["wanted"]), int(match["there"])
+            skipped = SkippedTactic(line, number, SkipReason.WORKSPACE, wanted, there, message)
+            self._runner.skipped.append(skipped)
+        elif "Device request" in message:
+            self.insufficient(line, message)
+
+    # --- results that need no runner ------------------------------------------------------------------------------
+
+    def cached(self, line: int, message: str) -> None:
+        """`L [A -> B] got cached result: R, tactic T, X ms`."""
+        parts = parts_of_cached(message)
+        if parts is None:
+            return
+        layer, inputs, outputs, match = parts
+        self.cached_results += 1
+        self._end_combination()
+        found = CombinationState(line, self._split(inputs), self._split(outputs))
+        found.chosen_runner, found.chosen_id = self._name(match["runner"]), parse_id(match["id"])
+        time = float_of(match["time"])
+        found.cached_ms = time if math.isfinite(time) else None
+        found.is_cached = True
+        name = self._name(layer)
+        if reformat := _REFORMAT.match(name):
+            self._end_layer()
+            self.costs.append(
+                ReformatCost(
+                    line, self.strategy, reformat["source"] or "", reformat["target"] or "", found.finished()
+                )
+            )
+            return
+        if self._layer is None or self._layer.name != name:
+            if self._layer is None or self._layer.name or self._layer.combinations:
+                self._end_layer()
+                self._layer = LayerState(line, name, self.at_s)
+            self._layer.name = name
+        self._layer.combinations.append(found.finished())
+
+    def foreign_metadata(self, message: str) -> None:
+        """`ForeignNode N metadata: [ONNX Layer: …]…`."""
+        if self._layer is not None:
+            self._layer.metadata = message.partition(" metadata:")[2].strip()
+
+    def adding(self, line: int, message: str) -> None:
+        """`Adding reformat layer: …`."""
+        before, said, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
+        name, _, tensor = before.rpartition(" (")
+        source, to, target = after.strip().partition(" to ")
+        if said and to and name:
+            self._end_layer()
+            names = (self._name(name), self._name(tensor), self._name(source), self._name(target))
+            self.added.append(InsertedReformat(line, self.strategy, *names))
+
+    def end(self) -> None:
+        """The tuning is over, or the log is."""
+        self._end_layer()
+        self._in_reformats = False
+
+    @property
+    def layer_name(self) -> str | None:
+        """Name of the layer that is being tuned."""
+        return self._layer.name if self._layer else None
+
+    # --- putting things away --------------------------------------------------------------------------------------
+
+    def _begin_unnamed(self, line: int) -> None:
+        """Tactics without a heading: the log begins in the middle, or lines are missing."""
+        if self._combination is None:
+            if self._layer is None and not self._in_reformats:
+                self._layer = LayerState(line, "", self.at_s)
+            self._combination = CombinationState(line, (), ())
+        self._runner = RunnerState(line, "", None, self._taken)
+
+    def _current(self) -> RunnerState | None:
+        """The runner being timed; one without a name where tactics have come without its heading."""
+        if self._runner is None and self.tactics.next > self._taken:
+            self._begin_unnamed(self._last_line + 1)
+        return self._runner
+
+    def _end_table(self) -> None:
+        runner = self._runner
+        if runner is None or runner.table is None:
+            return
+        line, start = runner.table
+        rows = MyelinTactics(self.tactics.columns, start, len(self.tactics.columns.costs))
+        runner.myelin.append(MyelinTable(line, *runner.operator, rows))
+        runner.table = None
+
+    def _end_runner(self) -> None:
+        runner = self._runner
+        if runner is None:
+            if self.tactics.next <= self._taken:
+                return
+            runner = self._current()
+            if runner is None:
+                return
+        if runner.table is not None:
+            self._end_table()
+        self._runner = None
+        if self._combination is not None:
+            self._combination.runners.append(runner.finished(self.tactics.view(runner.start)))
+        self._taken = self.tactics.next
+
+    def _end_combination(self) -> None:
+        self._end_runner()
+        combination = self._combination
+        if combination is None:
+            return
+        self._combination = None
+        if self._in_reformats or (self._reformat and self._layer is None):
+            source, target = self._reformat or ("", "")
+            self.costs.append(
+                ReformatCost(combination.line, self.strategy, source, target, combination.finished())
+            )
+        elif self._layer is not None:
+            self._layer.combinations.append(combination.finished())
+        self._reformat = None
+
+    def _end_layer(self) -> None:
+        self._end_combination()
+        layer = self._layer
+        if layer is None:
+            return
+        self._layer = None
+        self.tunings.append(
+            LayerTuning(
+                layer.line,
+                layer.name,
+                self.strategy,
+                self.profile,
+                tuple(layer.combinations),
+                layer.metadata,
+                layer.began_s,
+                self.at_s,
+            )
+        )
+
+    def _split(self, text: str) -> tuple[str, ...]:
+        """`Float(1,1), Int32(1,1)` -> two formats; the same ones come again and again."""
+        known = self._formats.get(text)
+        if known is None:
+            known = tuple(self._name(part) for part in _FORMAT_END.split(text.strip()) if part)
+            self._formats[text] = known
+        return known
+
+    def _name(self, text: str) -> str:
+        return self._names.setdefault(text, text)

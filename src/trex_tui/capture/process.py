@@ -1,0 +1,361 @@
+"""One process: its whole output byte for byte into a log, and an end to it and its children whatever happens.
+
+The process leads a session of its own, so Ctrl-C reaches us alone and we end it, politely first. Its output goes through one
+pipe, stderr into stdout as the log is to have them, in order. A thread waits for its end without reaping it: until the group
+is gone its number cannot be given to another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from trex_tui.errors import TrexError
+
+INTERRUPTED, TIMED_OUT = "interrupted", "timed out"
+GRACE_S = 5.0
+"""Between SIGTERM and SIGKILL."""
+_GIVE_UP_S = 30.0
+"""After SIGKILL: a process that hangs in a driver cannot be ended by anybody."""
+_ENDINGS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Windows has no SIGHUP, and two ONNX models can be compared there."""
+_TICK_S = 0.25
+_GUARD = 'trap \'\' HUP INT TERM PIPE; read -r _; kill -TERM -"$1"; sleep "$2"; kill -KILL -"$1"'
+"""A shell that ends the group when the pipe to it closes: when we are killed, nobody else is left to do it."""
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessOutcome:
+    """How a process ended.
+
+    Attributes:
+        exit_code: None if a signal ended it, or nothing could.
+        signal: The signal that ended it.
+        stopped: `INTERRUPTED`, `TIMED_OUT`, or empty if it ended by itself.
+        started, ended: UTC.
+        wall_s: Between them, by a clock that nobody sets.
+        children: Processes that it left behind, and that were ended.
+        is_gone: False if it survived SIGKILL.
+        timeout_s: How long it might have taken; None if nobody limited it. `wall_s` has the grace in it.
+    """
+
+    exit_code: int | None
+    signal: int | None
+    stopped: str
+    started: datetime
+    ended: datetime
+    wall_s: float
+    children: int = 0
+    is_gone: bool = True
+    timeout_s: float | None = None
+
+
+class Stop:
+    """Asks a run to end; from a signal handler or another thread. Asked twice, it ends at once."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        if hasattr(os, "set_blocking"):  # on Windows from 3.12 on; nothing there waits for these ends
+            os.set_blocking(self._read, False)
+            os.set_blocking(self._write, False)
+        self.times = 0
+
+    def request(self) -> None:
+        """End what runs, and start nothing more."""
+        self.times += 1
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._write, b"x")
+
+    def fileno(self) -> int:
+        """For a selector."""
+        return self._read
+
+    def drain(self) -> None:
+        """Forget the wake-ups, not the request."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._read, 4096)
+
+    def close(self) -> None:
+        """Give the pipe back."""
+        os.close(self._read)
+        os.close(self._write)
+
+
+@contextlib.contextmanager
+def stop_on_signals() -> Iterator[Stop]:
+    """A `Stop` that Ctrl-C, SIGTERM and a closed terminal ask; outside the main thread only the caller asks."""
+    stop = Stop()
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in _ENDINGS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                before[number] = signal.signal(number, lambda *_: stop.request())
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        stop.close()
+
+
+def run_process(
+    argv: Sequence[str],
+    log: Path,
+    stop: Stop,
+    feed: Callable[[bytes], None],
+    tick: Callable[[int], None] = lambda _: None,
+    *,
+    timeout_s: float | None = None,
+    grace_s: float = GRACE_S,
+    stdin: int = subprocess.DEVNULL,
+    ask: Callable[[], None] | None = None,
+) -> ProcessOutcome:
+    """Run one command to its end.
+
+    Args:
+        argv: The command; no shell sees it.
+        log: Gets the whole output; created, or emptied.
+        stop: Asks for the end.
+        feed: Gets the output too, in pieces as it comes.
+        tick: Called with the process id several times a second.
+        timeout_s: Longest duration; None is without.
+        grace_s: Between SIGTERM and SIGKILL.
+        stdin: A descriptor for its standard input; nothing to read by default.
+        ask: How to ask it for its end, in place of SIGTERM.
+
+    Raises:
+        TrexError: The program cannot be started, or the log not be written; nothing is left running.
+    """
+    try:
+        with log.open("wb", buffering=0) as file:
+            process = subprocess.Popen(
+                list(argv),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                bufsize=0,
+            )
+            return _Runner(process, stop, timeout_s, grace_s, ask).follow(
+                lambda data: _tee(data, file, feed), tick
+            )
+    except OSError as error:
+        place = error.filename if isinstance(error.filename, str) else log
+        raise TrexError(f"{place}: {error.strerror or error}") from error
+
+
+def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:
+    view = memoryview(data)
+    while view:  # a raw file may take less than all
+        view = view[file.write(view) :]  # type: ignore[attr-defined]
+    feed(data)
+
+
+class _Runner:
+    """A started process on its way to its end."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        stop: Stop,
+        timeout_s: float | None,
+        grace_s: float,
+        ask: Callable[[], None] | None = None,
+    ) -> None:
+        self.process = process
+        self.ask = ask
+        self.stop = stop
+        self.grace_s = grace_s
+        self.started = datetime.now(timezone.utc)
+        self.clock = time.monotonic()
+        self.timeout_s = timeout_s
+        self.timeout_at = None if timeout_s is None else self.clock + timeout_s
+        self.kill_at: float | None = None
+        self.give_up_at: float | None = None
+        self.stopped = ""
+        self.heeded = 0
+        self.is_open = True
+        self.is_over = False
+        self.children: set[int] = set()
+        self._woken, self._wake = os.pipe()
+        threading.Thread(target=self._wait, daemon=True).start()
+        self._guard = subprocess.Popen(
+            ["/bin/sh", "-c", _GUARD, "trex-tui", str(process.pid), str(max(1, round(grace_s)))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def _wait(self) -> None:
+        with contextlib.suppress(ChildProcessError, OSError):
+            os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+        with contextlib.suppress(OSError):
+            os.write(self._wake, b"x")
+
+    def follow(self, take: Callable[[bytes], None], tick: Callable[[int], None]) -> ProcessOutcome:
+        pipe = self.process.stdout
+        assert pipe is not None
+        os.set_blocking(pipe.fileno(), False)
+        try:
+            with selectors.DefaultSelector() as selector:
+                for one in (pipe.fileno(), self._woken, self.stop.fileno()):
+                    selector.register(one, selectors.EVENT_READ)
+                self._heed()  # asked before it started, or just now: once, and politely
+                while not self._is_done():
+                    ready = {key.fd for key, _ in selector.select(self._patience())}
+                    if pipe.fileno() in ready and not self._read(pipe.fileno(), take):
+                        selector.unregister(pipe.fileno())
+                        self.is_open = False
+                    if self._woken in ready:
+                        selector.unregister(self._woken)
+                        self.is_over = True
+                        self._drain(pipe.fileno(), take)
+                        self._end_children()
+                    self._heed()
+                    tick(self.process.pid)
+            self._drain(pipe.fileno(), take)
+            return self._outcome()
+        finally:
+            self._clean_up(pipe)
+
+    def _read(self, pipe: int, take: Callable[[bytes], None]) -> bool:
+        """Take what is there; whether the pipe is still open."""
+        try:
+            data = os.read(pipe, _CHUNK)
+        except BlockingIOError:
+            return True
+        if data:
+            take(data)
+        return bool(data)
+
+    def _drain(self, pipe: int, take: Callable[[bytes], None]) -> None:
+        """What the process has written before its end; its children may hold the pipe open for ever."""
+        while self.is_open:
+            try:
+                data = os.read(pipe, _CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            take(data)
+
+    def _is_done(self) -> bool:
+        now = time.monotonic()
+        if self.give_up_at is not None and now >= self.give_up_at:
+            return True
+        return self.is_over and not self._members()
+
+    def _patience(self) -> float:
+        moments = [one for one in (self.timeout_at, self.kill_at, self.give_up_at) if one is not None]
+        wait = 0.02 if self.is_over else _TICK_S
+        return max(0.0, min([wait, *(one - time.monotonic() for one in moments)]))
+
+    def _heed(self) -> None:
+        """Do what a request or the clock demands."""
+        now = time.monotonic()
+        self.stop.drain()
+        if self.stop.times > self.heeded:
+            self.heeded = self.stop.times
+            if self.kill_at is not None:
+                self.kill_at = now  # Asked again: no more patience.
+            elif not self.is_over:
+                self._end(INTERRUPTED)
+        if self.timeout_at is not None and now >= self.timeout_at and not self.is_over:
+            self.timeout_at = None
+            self._end(TIMED_OUT)
+        if self.kill_at is not None and now >= self.kill_at and self.give_up_at is None:
+            alive = set(_processes_of_group(self.process.pid))
+            if (
+                self.process.pid not in alive
+            ):  # over, though the thread has not told yet: these it left behind
+                self.children |= alive
+            self._signal(signal.SIGKILL)
+            self.give_up_at = now + _GIVE_UP_S
+
+    def _end(self, why: str) -> None:
+        if not self.stopped:
+            self.stopped = why
+        if self.kill_at is None:
+            if self.ask is None:
+                self._signal(signal.SIGTERM)
+            else:
+                self.ask()
+            self.kill_at = time.monotonic() + self.grace_s
+
+    def _end_children(self) -> None:
+        """The process is over: whoever is left of its group goes too."""
+        self.children |= self._members()
+        if self.children:
+            self._signal(signal.SIGTERM)
+            if self.kill_at is None:
+                self.kill_at = time.monotonic() + self.grace_s
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    def _members(self) -> set[int]:
+        """Processes of the group that still run, without the leader."""
+        return {pid for pid in _processes_of_group(self.process.pid) if pid != self.process.pid}
+
+    def _dismiss_guard(self) -> None:
+        """Before the process is reaped: afterwards its number may be somebody else's."""
+        self._guard.kill()
+        self._guard.communicate()
+
+    def _outcome(self) -> ProcessOutcome:
+        self._dismiss_guard()
+        code: int | None = self.process.wait() if self.is_over else None
+        number = None if code is None or code >= 0 else -code
+        return ProcessOutcome(
+            exit_code=None if number else code,
+            signal=number,
+            stopped=self.stopped,
+            started=self.started,
+            ended=datetime.now(timezone.utc),
+            wall_s=time.monotonic() - self.clock,
+            children=len(self.children),
+            is_gone=self.is_over,
+            timeout_s=self.timeout_s,
+        )
+
+    def _clean_up(self, pipe: object) -> None:
+        """However this ends, by an error of ours too, nothing is left behind."""
+        if self._guard.returncode is None:
+            self._dismiss_guard()
+        if self.process.returncode is None and not (self.give_up_at and not self.is_over):
+            self._signal(signal.SIGKILL)
+            self.process.wait()
+        pipe.close()  # type: ignore[attr-defined]
+        if self.is_over:
+            os.close(self._wake)
+        os.close(self._woken)
+
+
+def _processes_of_group(group: int) -> Iterator[int]:
+    """Ids of the live processes of a group, out of /proc; nothing where there is none."""
+    try:
+        entries = os.listdir("/proc")  # noqa: PTH208
+    except OSError:
+        return
+    for entry in entries:
+        if not entry.isdecimal():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", "rb") as file:  # noqa: PTH123 - hundreds of them, several times a second
+                state, _, found = file.read(4096).rpartition(b")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if int(found) == group and state not in (b"Z", b"X"):
+            yield int(entry)

@@ -1,0 +1,335 @@
+"""The options of an earlier run, out of its command: what is taken over for the next, and a sentence on each that is not.
+
+A command stands in a file, which is data. Numbers, shapes and words of trtexec's own are taken; paths are not, so that no
+file makes us load a library or read or write elsewhere.
+
+Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
+
+The options are those of the run that the set has, so that the two can be compared: `earlier.py` reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trex_tui.artifacts.capture_manifest import ClockLock
+from trex_tui.artifacts.discover import ArtifactSet
+from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of
+from trex_tui.artifacts.sniff import sniff
+from trex_tui.buildlog.log_records import read_log_options
+from trex_tui.capture.options import CaptureOptions, checked_name, command_line
+from trex_tui.capture.staging import Workspace
+from trex_tui.capture.trtexec import parse_version
+from trex_tui.errors import TrexError
+
+_SHAPES = re.compile(r"[^\s=,]+:[0-9]+(?:x[0-9]+)*(?:,[^\s=,]+:[0-9]+(?:x[0-9]+)*)*")
+_PERCENTILES = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:,[0-9]+(?:\.[0-9]+)?)*")
+_WHOLE = re.compile(r"[0-9]{1,9}")
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
+_PLAIN = re.compile(r"[A-Za-z0-9.,:%+-]{0,60}")
+"""Numbers and words; without a slash, no path."""
+_NUMBERS = {
+    "--useProfile": "profile_index",
+    "--useDLACore": "dla",
+    "--device": "device",
+    "--warmUp": "warmup_ms",
+    "--iterations": "iterations",
+    "--avgRuns": "avg_runs",
+    "--infStreams": "inf_streams",
+    "--streams": "inf_streams",
+}
+_CARRIED = frozenset(
+    (
+        *("--warmUp", "--iterations", "--avgRuns", "--infStreams", "--streams", "--duration"),
+        *("--batch", "--sleepTime", "--idleTime", "--exposeDMA", "--useManagedMemory", "--threads"),
+        *("--persistentCacheRatio", "--allocationStrategy", "--weightStreamingBudget", "--useRuntime"),
+        *("--noSpinWait", "--monitorMemory", "--dumpLayerInfo", "--dumpOptimizationProfile"),
+    )
+)
+"""Options of a measurement that go behind `--` as they were."""
+_FILES = ("--plugins", "--staticPlugins", "--dynamicPlugins", "--loadInputs")
+_PER_RELEASE = frozenset(
+    ("--useCudaGraph", "--noCudaGraph", "--noDataTransfers", "--includeDataTransfers", "--useSpinWait")
+)
+_ALWAYS = frozenset(
+    (
+        *("--onnx", "--loadEngine", "--saveEngine", "--verbose", "--profilingVerbosity"),
+        *("--separateProfileRun", "--dumpProfile", "--exportProfile", "--exportTimes", "--exportLayerInfo"),
+        *("--skipInference", "--buildOnly", "--explicitBatch"),
+    )
+)
+"""What a capture decides itself, or what no engine can be without any more."""
+_BUILD = frozenset(
+    (
+        *("--fp16", "--bf16", "--int8", "--fp8", "--int4", "--best", "--stronglyTyped", "--noTF32"),
+        *("--calib", "--calibProfile", "--sparsity", "--minShapes", "--maxShapes", "--workspace"),
+        *("--memPoolSize", "--builderOptimizationLevel", "--hardwareCompatibilityLevel", "--timingCacheFile"),
+        *("--maxTactics", "--tacticSources", "--avgTiming", "--minTiming", "--maxAuxStreams", "--preview"),
+        *("--inputIOFormats", "--outputIOFormats", "--layerPrecisions", "--layerOutputTypes"),
+        *("--layerDeviceTypes", "--precisionConstraints", "--noBuilderCache", "--noCompilationCache"),
+        *("--errorOnTimingCacheMiss", "--heuristic", "--tilingOptimizationLevel", "--l2LimitForTiling"),
+        *("--refit", "--stripWeights", "--allowWeightStreaming", "--excludeLeanRuntime", "--directIO"),
+        *("--restricted", "--profile", "--markDebug", "--maxBatch", "--runtimePlatform"),
+    )
+)
+_GRAPH_BY_DEFAULT = (11,)
+"""From this version on CUDA graph, spin wait and no transfers are defaults."""
+
+
+def options_of(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
+    """The options of a run, and in sentences what of it is not as it was.
+
+    Args:
+        words: Its command, program first; empty if it is not known.
+        version: TensorRT's; None leaves what depends on it as a capture has it.
+    """
+    given: dict[str, str] = {}
+    for word in words[1:]:
+        flag, _, value = word.partition("=")
+        if flag in _FILES and flag in given:  # may be there several times
+            value = f"{given[flag]},{value}"
+        elif flag in given:
+            value = given[flag]
+        given[flag] = value
+    if not given:
+        return CaptureOptions(), (
+            "the command of the earlier run is not known, so this measures as a capture does by default",
+        )
+    fields: dict[str, int] = {
+        field: int(given[flag])
+        for flag, field in _NUMBERS.items()
+        if _WHOLE.fullmatch(given.get(flag, "")) is not None
+    }
+    percentile, seconds = given.get("--percentile", ""), given.get("--duration", "")
+    options = CaptureOptions(
+        shapes=_shapes(given),
+        percentile=percentile if _PERCENTILES.fullmatch(percentile) else None,
+        duration_s=number(seconds) if _SECONDS.fullmatch(seconds) else None,
+        allow_gpu_fallback="--allowGPUFallback" in given,
+        version_compatible="--versionCompatible" in given or "--vc" in given,
+        **fields,  # type: ignore[arg-type]
+    )
+    options = replace(options, passthrough=tuple(_carried(given, options)))
+    if version is not None:
+        options = _with_defaults(options, given, version)
+    return options, (*_left_out(given, options), *_added(given, version))
+
+
+def number(text: str) -> int | float:
+    """`5` and `5.0` are 5, `0.5` is 0.5, so that a number is written as it was."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _shapes(given: Mapping[str, str]) -> str | None:
+    """Those of the measurement: without `--shapes`, trtexec measures what it has just built at the optimal ones."""
+    shapes = given.get("--shapes") or given.get("--optShapes") or ""
+    return shapes if _SHAPES.fullmatch(shapes) else None
+
+
+def _carried(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str]:
+    for flag, value in given.items():
+        field = "duration_s" if flag == "--duration" else _NUMBERS.get(flag)
+        if field is not None and getattr(options, field) is not None:
+            continue
+        is_number = field is None or re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", value)
+        if flag in _CARRIED and is_number and _PLAIN.fullmatch(value):
+            yield f"{flag}={value}" if value else flag
+
+
+def _with_defaults(options: CaptureOptions, given: Mapping[str, str], version: str) -> CaptureOptions:
+    """CUDA graph and transfers, which are on or off by default."""
+    if parse_version(version) >= _GRAPH_BY_DEFAULT:
+        graph = False if "--noCudaGraph" in given else None
+        return replace(options, cuda_graph=graph, data_transfers="--includeDataTransfers" in given)
+    # On a DLA a capture has no graph unless it is asked for.
+    wanted = None if options.dla is None else True
+    graph = wanted if "--useCudaGraph" in given else False
+    return replace(options, cuda_graph=graph, data_transfers="--noDataTransfers" not in given)
+
+
+def _left_out(given: Mapping[str, str], options: CaptureOptions) -> Iterator[str]:
+    """Every option of the earlier run that the new one has not, and that is not its own."""
+    taken = {word.partition("=")[0] for word in options.passthrough} | _ALWAYS | _PER_RELEASE
+    taken |= {flag for flag, field in _NUMBERS.items() if getattr(options, field) is not None}
+    taken |= {"--allowGPUFallback", "--versionCompatible", "--vc"}
+    for flag, field in (("--percentile", "percentile"), ("--duration", "duration_s")):
+        taken |= {flag} if getattr(options, field) is not None else set()
+    if options.shapes is not None:
+        taken |= {"--shapes", "--optShapes"}
+    for_build = []
+    for flag, value in given.items():
+        if flag in taken:
+            continue
+        words = f"{flag}={value}" if value else flag
+        if flag in _FILES:
+            yield f"the earlier run had {words}: files named in files are not loaded from here"
+        elif flag in ("--shapes", "--optShapes"):
+            yield f"the earlier run had {words}, which is not understood"
+        elif flag in _BUILD:
+            for_build.append(words)
+        else:
+            yield f"the earlier run had {words}, which is not taken over"
+    if for_build:
+        yield f"left out, for the engine is built already: {', '.join(for_build)}"
+
+
+def _added(given: Mapping[str, str], version: str | None) -> Iterator[str]:
+    """What a capture measures with, and the earlier run did not."""
+    if version is None or parse_version(version) >= _GRAPH_BY_DEFAULT:
+        return
+    if "--useSpinWait" not in given:
+        yield "this run waits with --useSpinWait, the earlier did not"
+    profiles = "--dumpProfile" in given or "--exportProfile" in given
+    if profiles and "--separateProfileRun" not in given:
+        yield "this run profiles layers with --separateProfileRun, the earlier timed while it profiled"
+
+
+_AGAIN = re.compile(r"\.again-\d+$")
+_LOCKING = "the command for a shell locks them"
+_ENDINGS = (".engine", ".plan", ".trt")
+_OPTIONS = (
+    ("--shapes", "shapes"),
+    ("--profile-index", "profile_index"),
+    ("--dla", "dla"),
+    ("--device", "device"),
+    ("--warmup", "warmup_ms"),
+    ("--duration", "duration_s"),
+    ("--iterations", "iterations"),
+    ("--avg-runs", "avg_runs"),
+    ("--percentile", "percentile"),
+    ("--inf-streams", "inf_streams"),
+)
+"""Of `trex-tui capture`, with the fields that they set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """A capture of an engine that was captured before.
+
+    Attributes:
+        options: Of the run; `engine` is the file, or a word for it where there is none.
+        outdir, name: Where the new set is to lie, and its name.
+        notes: What is not as it was, in sentences.
+        problem: Why it cannot be done here; empty if it can.
+        locked_mhz: What the GPU clocks were locked to, for the command line alone: here nothing locks them.
+    """
+
+    options: CaptureOptions
+    outdir: Path
+    name: str
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    locked_mhz: int | None = None
+
+    def command(self) -> str:
+        """The same as a command line, to paste."""
+        options = self.options
+        given = [
+            f"{flag}={value}" for flag, field in _OPTIONS if (value := getattr(options, field)) is not None
+        ]
+        words = ["trex-tui", "capture", "--engine", options.engine or "ENGINE", *given]
+        words += ["--allow-gpu-fallback"] if options.allow_gpu_fallback else []
+        words += ["--no-cuda-graph"] if options.cuda_graph is False else []
+        words += ["--cuda-graph"] if options.cuda_graph else []
+        words += ["--data-transfers"] if options.data_transfers else []
+        words += ["--version-compatible"] if options.version_compatible else []
+        words += [f"--lock-clocks={self.locked_mhz}"] if self.locked_mhz is not None else []
+        words += ["--outdir", str(self.outdir), "--name", self.name]
+        return command_line([*words, *(["--", *options.passthrough] if options.passthrough else [])])
+
+    def impossible(self, problem: str) -> Rerun:
+        """The same where it cannot be done."""
+        return replace(self, problem=self.problem or problem)
+
+    def with_length(self, duration_s: float | None, iterations: int | None) -> Rerun:
+        """The same, measured for another time; None is trtexec's default."""
+        return replace(self, options=replace(self.options, duration_s=duration_s, iterations=iterations))
+
+
+def plan_rerun(
+    source: ArtifactSet,
+    command: Sequence[str] = (),
+    version: str | None = None,
+    clocks: ClockLock | None = None,
+) -> Rerun:
+    """How the engine of a set would be measured once more.
+
+    Args:
+        source: The set.
+        command: Of the run that measured it, as the manifest has it; without one the log is asked.
+        version: The TensorRT of that run.
+        clocks: What the manifest tells of locked clocks.
+    """
+    words = list(command) or _of_log(source)
+    options, notes = options_of(words, version)
+    locked_mhz = _locked_mhz(clocks)
+    if locked_mhz is not None:
+        notes = (*notes, f"the GPU clocks were locked to {locked_mhz} MHz, here they are not: {_LOCKING}")
+    stem = _AGAIN.sub("", _stem(source))
+    directory = source.directory
+    engine = _engine_file(source, stem)
+    outdir = directory if os.access(directory, os.W_OK) else Path("results", stem)
+    options = replace(options, engine=None if engine is None else str(engine))
+    name, problem = f"{stem}.again-2", ""
+    try:
+        name = _free_name(outdir, stem, options)
+    except TrexError as error:  # the directory cannot be listed
+        problem = str(error)
+    if engine is None:
+        places = f"{stem}{'|'.join(_ENDINGS)}"
+        problem = f"there is no engine file in this set or beside it ({places} in {directory})"
+    return Rerun(options, outdir, name, notes, problem, locked_mhz)
+
+
+def _locked_mhz(clocks: ClockLock | None) -> int | None:
+    """None where they were free, or nobody knows."""
+    if clocks is None or not clocks.is_locked or not clocks.target_mhz or clocks.target_mhz < 1:
+        return None
+    return round(clocks.target_mhz)
+
+
+def _of_log(source: ArtifactSet) -> list[str]:
+    path = source.files.get(ArtifactKind.PROFILE_LOG)
+    words = list(read_log_options(path, of_timed_run=True).arguments) if path is not None else []
+    # The banner does not quote: where an argument had a space, none can be told from the next.
+    return words if all(word.startswith("-") for word in words[1:]) else []
+
+
+def _stem(source: ArtifactSet) -> str:
+    """What its files are called, without the `.onnx` in the middle; the directory where they have no name of their own."""
+    first = next(iter(source.files.values()), None)
+    name = display_name(stem_of(first)) if first is not None else ""
+    name = name or source.directory.absolute().name
+    try:
+        return checked_name(name)
+    except TrexError:
+        return "engine"
+
+
+def _engine_file(source: ArtifactSet, stem: str) -> Path | None:
+    """The plan of the set, or one beside it that is called so."""
+    plan = source.files.get(ArtifactKind.PLAN)
+    if plan is not None:
+        return plan
+    try:
+        beside = sorted(source.directory.iterdir())
+    except OSError:
+        return None
+    for path in beside:
+        is_called_so = path.suffix.lower() in _ENDINGS and display_name(stem_of(path)) == stem
+        if is_called_so and sniff(path).kind is ArtifactKind.PLAN:
+            return path
+    return None
+
+
+def _free_name(outdir: Path, stem: str, options: CaptureOptions) -> str:
+    """The first of `<stem>.again-2`, `-3`, … that no set in the directory has."""
+    number = 2
+    while Workspace(outdir, f"{stem}.again-{number}", Path(options.engine or "")).existing():
+        number += 1
+    return f"{stem}.again-{number}"

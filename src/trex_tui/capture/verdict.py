@@ -1,0 +1,178 @@
+"""Whether a run succeeded: exit code, banner, and every promised file there and whole.
+
+None of them alone is enough: trtexec passes over files it cannot open in silence, ends some failures without a banner, and a
+process killed in between leaves half of everything.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trex_tui.artifacts.layer_info import read_layer_info
+from trex_tui.artifacts.profile import read_profile
+from trex_tui.artifacts.timing import read_timing
+from trex_tui.capture.failures import recognise, remarks
+from trex_tui.capture.plan import BUILD, RunPlan
+from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome
+from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.trtexec import Trtexec
+from trex_tui.errors import ArtifactError, Severity
+
+_PLAN_MAGIC = b"ftrt"
+LOST = "connection_lost"
+"""Key of a verdict: the machine is gone, and nobody knows how the run ended."""
+_LONGEST_QUOTE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """What became of a run.
+
+    Attributes:
+        passed: Whether its files can be used.
+        key: Short name of the failure: one of `failures.FAILURES`, or `interrupted`, `timed_out`, `killed`, `crashed`,
+            `connection_lost`, `no_banner`, `files`, `unknown`; empty if it passed.
+        sentence: What went wrong.
+        remedy: What to do; may be empty.
+        remarks: What to know of a run that passed.
+    """
+
+    passed: bool
+    key: str = ""
+    sentence: str = ""
+    remedy: str = ""
+    remarks: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.sentence}; {self.remedy}" if self.remedy else self.sentence
+
+
+def head_of(path: Path) -> bytes:
+    """The bytes that tell an engine.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return file.read(len(_PLAN_MAGIC))
+
+
+def judge(
+    run: RunPlan,
+    outcome: ProcessOutcome,
+    seen: RunProgress,
+    trtexec: Trtexec,
+    head: Callable[[Path], bytes] = head_of,
+) -> RunVerdict:
+    """Judge a run that has ended; `head` reads the beginning of an engine, which may lie on another machine."""
+    if outcome.stopped == INTERRUPTED:
+        return RunVerdict(False, "interrupted", "interrupted")
+    if outcome.stopped == TIMED_OUT:
+        remedy = "allow more time with --timeout; the first build on a Jetson takes hours for large models"
+        return RunVerdict(False, "timed_out", _too_long(outcome), remedy)
+    if outcome.exit_code != 0:
+        return _failed(outcome, seen)
+    if seen.status != "PASSED":
+        remedy = "the log shows how far it came"
+        return RunVerdict(False, "no_banner", "trtexec ended without saying that it passed", remedy)
+    broken = broken_files(run, trtexec, head)
+    if broken:
+        remedy = "see whether the disk is full (df) and the directory can be written"
+        return RunVerdict(False, "files", f"trtexec says that it passed, but {broken}", remedy)
+    return RunVerdict(True, remarks=(*remarks(seen.warnings), *_names_only(run)))
+
+
+def _too_long(outcome: ProcessOutcome) -> str:
+    """With the time that it took to end, where a person would notice it."""
+    if outcome.timeout_s is None:
+        return "ended when the time allowed was over"
+    grace_s = outcome.wall_s - outcome.timeout_s
+    after = f" (and {grace_s:.0f} s more until it was gone)" if grace_s >= 1 else ""
+    return f"ended after {outcome.timeout_s:g} s, the time allowed{after}"
+
+
+def _failed(outcome: ProcessOutcome, seen: RunProgress) -> RunVerdict:
+    known = recognise([*seen.errors, *seen.unprefixed])
+    if known:
+        return RunVerdict(False, known.key, known.sentence, known.remedy)
+    # Some causes are told as warnings, and only matter when it failed.
+    known = recognise(seen.warnings)
+    if known and known.key == "out_of_memory":
+        return RunVerdict(False, known.key, known.sentence, known.remedy)
+    if outcome.signal == signal.SIGKILL:
+        remedy = "most likely the kernel for want of memory (dmesg tells); see what else runs, add swap, lower --workspace"
+        return RunVerdict(False, "killed", "somebody killed trtexec (SIGKILL)", remedy)
+    if outcome.signal is not None:
+        return RunVerdict(
+            False, "crashed", f"trtexec crashed ({_signal_name(outcome.signal)})", "the log shows after what"
+        )
+    said = next((text for text in seen.errors if text.strip()), "")
+    quote = f": {said[:_LONGEST_QUOTE]}" if said else ""
+    return RunVerdict(False, "unknown", f"trtexec ended with exit code {outcome.exit_code}{quote}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def broken_files(run: RunPlan, trtexec: Trtexec, head: Callable[[Path], bytes] = head_of) -> str:
+    """What is wrong with the files that the run promised, as a clause; empty if nothing is."""
+    if run.role == BUILD:
+        return _broken_engine(run.engine, trtexec, head)
+    for kind, path in run.exports:
+        if reason := _broken_export(kind, path):
+            return f"{path.name} {reason}"
+    return ""
+
+
+def _broken_engine(path: Path, trtexec: Trtexec, head: Callable[[Path], bytes]) -> str:
+    try:
+        begin = head(path)
+    except OSError as error:
+        return f"{path.name}: {error.strerror or error}"
+    if not begin:
+        return f"{path.name} is empty"
+    if begin != _PLAN_MAGIC and trtexec.numbers >= (8, 6):
+        return f"{path.name} is no serialized engine"
+    return ""
+
+
+def _broken_export(kind: str, path: Path) -> str:
+    """Why an exported file cannot be used; the end of a sentence, or empty."""
+    if not path.is_file():
+        return "was not written"
+    try:
+        if kind == "graph":
+            return "" if read_layer_info(path).layers else "names no layer"
+        if kind == "timing":
+            read_timing(path)
+            return ""
+        profile = read_profile(path)
+    except ArtifactError as error:
+        return error.diagnostic.message
+    if not profile.rows:
+        return "names no layer: nothing was profiled"
+    lost = next((one.message for one in profile.diagnostics if one.severity is Severity.ERROR), "")
+    return lost or ("" if _ends_as_list(path) else "is truncated")
+
+
+def _ends_as_list(path: Path) -> bool:
+    """trtexec's profiles may be no valid JSON, but all end in a bracket."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 64))
+        return file.read().rstrip().endswith(b"]")
+
+
+def _names_only(run: RunPlan) -> list[str]:
+    for kind, path in run.exports:
+        if kind == "graph" and read_layer_info(path).names_only:
+            return [
+                "the engine was built without --profilingVerbosity=detailed: layers have names, but no details"
+            ]
+    return []

@@ -1,0 +1,228 @@
+"""`trex-tui accuracy`: how far the outputs of an engine are from those of another, or of its ONNX model."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.accuracy.comparison import AccuracyRequest, AccuracyRun, is_onnx, run_comparison
+from trex_tui.accuracy.limits import GATES
+from trex_tui.accuracy.sides import InterruptedRunError, RunOptions, TrtexecFailedError
+from trex_tui.artifacts.discover import COMPARISON_ENDING
+from trex_tui.artifacts.naming import stem_of
+from trex_tui.capture.plan import flag_of
+from trex_tui.capture.process import stop_on_signals
+from trex_tui.capture.trtexec import find_trtexec
+from trex_tui.engine.dtypes import DataType, parse_data_type
+from trex_tui.errors import ExitCode, TrexError
+from trex_tui.text import printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+HEARTBEAT_S = 10.0
+"""In a pipe: between two lines that tell how far it is."""
+_OURS = frozenset(
+    (
+        *("--loadEngine", "--loadInputs", "--exportOutput", "--exportLayerInfo", "--shapes", "--iterations"),
+        *("--warmUp", "--duration", "--noDataTransfers", "--skipInference", "--onnx", "--saveEngine"),
+    )
+)
+
+
+def run_accuracy(options: argparse.Namespace) -> int:
+    """Compare, print, and tell by the exit code whether a gate fell.
+
+    Raises:
+        TrexError: Files or options make no sense, the two cannot be compared, or trtexec fails.
+    """
+    request = request_of(options)
+    further = against_model(options, request)
+    needs_trtexec = not (is_onnx(request.reference) and is_onnx(request.test))
+    if needs_trtexec and os.name != "posix":
+        raise TrexError("trtexec is run on Linux only; two ONNX models can be compared anywhere")
+    trtexec = find_trtexec(options.trtexec) if needs_trtexec else None
+    view = AccuracyView()
+    try:
+        with stop_on_signals() as stop:
+            result = run_comparison(request, trtexec, stop, view)
+            others = {name: run_comparison(one, trtexec, stop, view) for name, one in further.items()}
+    except InterruptedRunError:
+        view.clear()
+        _say("interrupted; nothing is kept")
+        return int(ExitCode.INTERRUPTED)
+    except TrtexecFailedError as error:
+        view.clear()
+        for line in error.last:
+            sys.stderr.write(f"  {printable(line)}\n")
+        raise
+    finally:
+        view.clear()
+    _print(result, others, request, as_json=options.json)
+    fallen = [one for one in result.gates if one.fell]
+    for one in fallen:
+        _say(f"gate fell: {one.gate}: {one.output}: {one.why}")
+    return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
+
+
+def request_of(options: argparse.Namespace) -> AccuracyRequest:
+    """What the options ask for.
+
+    Raises:
+        TrexError: A file is not there, or an option makes no sense.
+    """
+    if not (options.ref or options.onnx):
+        raise TrexError("--ref or --onnx says what --test is compared with")
+    reference = _checked("--ref", options.ref) if options.ref else _model(options.onnx)
+    test = _checked("--test", options.test)
+    for argument in options.trtexec_arguments:
+        if flag_of(argument) in _OURS:
+            raise TrexError(f"{flag_of(argument)} behind --: accuracy sets it itself")
+    tolerance = None
+    if options.rtol is not None or options.atol is not None:
+        tolerance = (options.rtol or 0.0, options.atol or 0.0)
+    run = RunOptions(
+        shapes=dict(options.input_shape),
+        types={name: _type(kind) for name, kind in options.input_type},
+        profile_index=options.profile_index,
+        device=options.device,
+        plugins=tuple(options.plugin),
+        passthrough=tuple(options.trtexec_arguments),
+        timeout_s=options.timeout,
+    )
+    given = {option: getattr(options, option[2:].replace("-", "_")) for option in GATES}
+    return AccuracyRequest(
+        reference=reference,
+        test=test,
+        run=run,
+        samples=options.inputs,
+        seed=options.seed,
+        load_inputs=tuple(options.load_inputs),
+        ranges=dict(options.range),
+        outputs=tuple(options.output),
+        argmax_axis=options.argmax_axis,
+        tolerance=tolerance,
+        limits={option: limit for option, limit in given.items() if limit is not None},
+        outdir=None if options.no_save else Path(options.outdir or default_outdir(test)),
+        force=options.force,
+    )
+
+
+def against_model(options: argparse.Namespace, request: AccuracyRequest) -> dict[str, AccuracyRequest]:
+    """With `--ref` and `--onnx`: both engines held against the model, on the same inputs and without gates.
+
+    Raises:
+        TrexError: The model is none.
+    """
+    if not (options.ref and options.onnx):
+        return {}
+    model = _model(options.onnx)
+    return {
+        name: replace(
+            request,
+            reference=model,
+            test=engine,
+            tolerance=None,
+            limits={},
+            outdir=request.outdir and request.outdir / f"{name}-against-onnx",
+        )
+        for name, engine in (("ref", request.reference), ("test", request.test))
+    }
+
+
+def _model(text: str) -> Path:
+    path = _checked("--onnx", text)
+    if not is_onnx(path):
+        raise TrexError(f"--onnx: {path} does not end in .onnx")
+    return path
+
+
+def default_outdir(test: Path) -> Path:
+    """`net.accuracy` beside `net.engine`: where readers of its set look."""
+    stem = test.stem if is_onnx(test) else stem_of(test) or test.stem
+    return test.parent / f"{stem}{COMPARISON_ENDING}"
+
+
+def _checked(option: str, text: str) -> Path:
+    path = Path(text)
+    try:
+        if not path.is_file():
+            raise TrexError(f"{option}: {path} {'is no file' if path.exists() else 'does not exist'}")
+        if not os.access(path, os.R_OK):
+            raise TrexError(f"{option}: {path} may not be read")
+    except (OSError, ValueError) as error:
+        raise TrexError(f"{option}: {text}: {error}") from None
+    return path
+
+
+def _type(text: str) -> DataType:
+    found = parse_data_type(text)
+    if found is None:
+        raise TrexError(
+            f"--input-type: there is no type {text!r}; known are {', '.join(one.value for one in DataType)}"
+        )
+    return found
+
+
+def _print(
+    result: AccuracyRun, others: Mapping[str, AccuracyRun], request: AccuracyRequest, *, as_json: bool
+) -> None:
+    from functools import partial
+
+    from trex_tui.cli.output import print_json, print_text
+
+    if as_json:
+        against = {name: one.difference for name, one in others.items()}
+        print_json({**result.difference, **({"against_onnx": against} if against else {})})
+    else:
+        from trex_tui.artifacts.accuracy import accuracy_of
+        from trex_tui.report.render_text import print_sections
+        from trex_tui.report.views.accuracy import accuracy_sections
+
+        sections = [
+            section
+            for one in (result, *others.values())
+            for section in accuracy_sections(accuracy_of(one.difference, request.test))
+        ]
+        print_text(partial(print_sections, sections))
+    if request.outdir is not None:
+        _say(f"kept in {request.outdir}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"trex-tui: {printable(text)}\n")
+    sys.stderr.flush()
+
+
+class AccuracyView:
+    """How far it is, on stderr: one line that changes on a terminal, a line now and then in a pipe."""
+
+    def __init__(self) -> None:
+        self.live = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+        self.told_s = -HEARTBEAT_S
+        self.shown = False
+
+    def step(self, text: str, done: int, total: int) -> None:
+        """What is done next."""
+        text = printable(text)
+        if self.live:
+            width = shutil.get_terminal_size().columns
+            sys.stderr.write(f"\r\x1b[K{f'[{done}/{total}] {text}'[: width - 1]}")
+            sys.stderr.flush()
+            self.shown = True
+        elif (now := time.monotonic()) - self.told_s >= HEARTBEAT_S:
+            self.told_s = now
+            _say(text)
+
+    def clear(self) -> None:
+        """Take the changing line away."""
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self.shown = False

@@ -1,0 +1,128 @@
+"""`trex-tui build-log` and `trex-tui metadata`: what a log of trtexec tells."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+from trex_tui.cli.argument_types import FILES, whole
+
+_EXAMPLES = """\
+examples:
+  trex-tui build-log net.build.log                       phases, fusions, what took long, warnings; what a run measured
+  trex-tui build-log net.build.log --layer conv1         every tactic that was timed for a layer
+  trex-tui build-log net.build.log.gz --json | jq .phases
+  trex-tui metadata net.build.log -o net.build.metadata.json
+"""
+
+
+def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the options of both commands."""
+    import argparse
+
+    log = commands.add_parser(
+        "build-log",
+        help="why the engine is as it is: what the log of its build tells",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too").complete = FILES  # type: ignore[attr-defined]
+    log.add_argument(
+        "--json", action="store_true", help="print one JSON object (schema trex-tui/build-log/2)"
+    )
+    log.add_argument(
+        "--layer",
+        metavar="NAME",
+        help="every tactic timed for a layer: of this name, else with this in its name",
+    )
+    log.add_argument(
+        "--top",
+        type=whole,
+        metavar="N",
+        default=10,
+        help="how many layers of a table, and tactics of a layer; default: 10",
+    )
+
+    metadata = commands.add_parser(
+        "metadata", help="options, device and performance in a log, as trex writes them"
+    )
+    metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too").complete = FILES  # type: ignore[attr-defined]
+    metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE")
+    metadata.add_argument("--force", action="store_true", help="replace FILE even if it has another content")
+
+
+def run_build_log(options: argparse.Namespace) -> int:
+    """Print what the log tells.
+
+    Raises:
+        TrexError: The log cannot be read, is none, or has no such layer.
+    """
+    from pathlib import Path
+
+    from trex_tui.analysis.build import layer_choices
+    from trex_tui.buildlog import read_build_log
+    from trex_tui.cli.output import complain, print_json
+    from trex_tui.report.views import build_summary as report
+    from trex_tui.report.views.build_summary import build_log_document
+
+    trace = read_build_log(Path(options.log))
+    report.check(trace)
+    choices = layer_choices(trace)
+    tunings = report.tunings_named(trace, options.layer) if options.layer else None
+    if options.json:
+        print_json(build_log_document(trace, choices, tunings, options.top))
+        return 0
+    for diagnostic in trace.diagnostics:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    if tunings is None:
+        lines = report.build_log_text(trace, choices, options.top)
+    else:
+        lines = report.layer_text(trace, tunings, choices, options.top)
+    sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
+    return 0
+
+
+def run_metadata(options: argparse.Namespace) -> int:
+    """Print or write the metadata.
+
+    Raises:
+        TrexError: The log cannot be read or holds no section, or the file is there already or cannot be written.
+    """
+    import json
+    from pathlib import Path
+
+    from trex_tui.artifacts.output_files import Inputs, OutputKind, check_output, write_output
+    from trex_tui.buildlog.log_records import metadata_document
+    from trex_tui.buildlog.reader import read_outline
+    from trex_tui.cli.output import complain
+    from trex_tui.errors import ArtifactError
+
+    path = Path(options.log)
+    trace = read_outline(path)
+    document = metadata_document(trace)
+    if not document:
+        raise ArtifactError(path, "holds no section of options, no device and no performance summary")
+    for diagnostic in trace.diagnostics:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    text = _harmless(json.dumps(document, indent=4, ensure_ascii=False, allow_nan=False)) + "\n"
+    if options.output is None:
+        sys.stdout.write(text)
+        return 0
+    target = Path(options.output)
+    # The keys are those of TensorRT's own tools: only equal content tells that trex-tui wrote the file.
+    kind = OutputKind("trex-tui metadata")
+    check_output(target, kind, Inputs([path]), force=options.force, content=text)
+    write_output(target, text)
+    return 0
+
+
+def _harmless(text: str) -> str:
+    """JSON as it was, in which what a terminal might act on is written as its escape. It can only stand in strings."""
+    import json
+
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)

@@ -1,1 +1,0 @@
-"""The bodies of commands, a module for each family."""

@@ -1,0 +1,164 @@
+"""Milliseconds at stake: what a finding may claim, and what all of them together can win.
+
+What a change could win, in milliseconds: the formulas that rules share, and the words for them.
+
+Every estimate is a bound made of roofs and bytes, never a promise: no engine was rebuilt to confirm it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from trex_tui.analysis.gpu_peaks import has_tensor_cores, peak_ops
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.engine.tactics import parse_tactic
+from trex_tui.lint.context import Context
+from trex_tui.lint.model import Evidence, Finding, Stakes, Value
+
+
+def within_layers(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
+    """The finding with no stake below 0 or above the time of its layer; without stakes of layers whose time is unknown.
+
+    Args:
+        latency_ms: Time by layer index, of the layers that have one.
+    """
+    stakes = {
+        index: min(max(stake, 0.0), latency_ms[index])
+        for index, stake in sorted(finding.stakes_ms.items())
+        if index in latency_ms and not math.isnan(stake)
+    }
+    engine_stake = finding.engine_stake_ms
+    if engine_stake is not None:
+        engine_stake = max(engine_stake, 0.0) if math.isfinite(engine_stake) else None
+    if stakes == finding.stakes_ms and engine_stake == finding.engine_stake_ms:
+        return finding
+    return replace(finding, stakes_ms=stakes, engine_stake_ms=engine_stake)
+
+
+def union_of_stakes(
+    findings: Iterable[Finding], sum_ms: float | None = None, median_compute_ms: float | None = None
+) -> Stakes:
+    """What findings can win together.
+
+    Args:
+        findings: With stakes as `within_layers` leaves them.
+        sum_ms: Sum of the layers' times.
+        median_compute_ms: Of the timing run.
+    """
+    largest: dict[int, float] = {}
+    engine_ms: float | None = None
+    for finding in findings:
+        for index, stake in finding.stakes_ms.items():
+            largest[index] = max(stake, largest.get(index, 0.0))
+        if finding.engine_stake_ms is not None:
+            engine_ms = max(finding.engine_stake_ms, engine_ms or 0.0)
+    layers_ms = math.fsum(largest.values()) if largest else None
+    return Stakes(layers_ms, engine_ms, _end_to_end(layers_ms, engine_ms, sum_ms, median_compute_ms))
+
+
+def _end_to_end(
+    layers_ms: float | None, engine_ms: float | None, sum_ms: float | None, median_compute_ms: float | None
+) -> float | None:
+    if median_compute_ms is None or (layers_ms is None and engine_ms is None):
+        return None
+    scaled = 0.0
+    if layers_ms is not None:
+        if not sum_ms:
+            return None
+        scaled = layers_ms * min(1.0, median_compute_ms / sum_ms)
+    return min(scaled + (engine_ms or 0.0), median_compute_ms)
+
+
+SLACK = 1.5
+"""A good kernel takes this many times the least time that the device's peaks allow."""
+BUSY = 0.6
+"""From this share of the memory bandwidth on, a layer is bound by it: other arithmetic would not make it faster."""
+TENSOR_CORE_FORMULA = (
+    "latency_ms − max(1.5 · roof on tensor cores, shortest layer); "
+    "roof = max(2 · macs / peak, bytes / bandwidth)"
+)
+
+
+def stake(layer: Layer, milliseconds: float | None) -> dict[int, float]:
+    """An estimate for one layer, between nothing and all of its time; empty if either is unknown."""
+    if milliseconds is None or layer.latency_ms is None:
+        return {}
+    return {layer.index: min(max(milliseconds, 0.0), layer.latency_ms)}
+
+
+def fraction(context: Context, layer: Layer, part: float) -> dict[int, float]:
+    """A part of a layer's time as its stake, as long as it stays above the shortest layer; empty without a profile."""
+    time = layer.latency_ms
+    return stake(layer, None if time is None else min(part * time, time - (context.floor_ms or 0.0)))
+
+
+def moving_ms(context: Context, size: float | None) -> float | None:
+    """Time to move bytes once between memory and SMs; None if bytes or bandwidth are unknown."""
+    bandwidth = context.bandwidth_bytes_per_ms
+    return None if size is None or not bandwidth else size / bandwidth
+
+
+def bandwidth_share(context: Context, layer: Layer) -> float | None:
+    """How much of the memory bandwidth a layer uses, from 0 to 1 (more where data stays in the cache); None if unknown."""
+    moving = moving_ms(context, context.bytes(layer))
+    return moving / layer.latency_ms if moving is not None and layer.latency_ms else None
+
+
+def is_busy(context: Context, layer: Layer) -> bool:
+    """Whether the memory is known to be what holds a layer back."""
+    share = bandwidth_share(context, layer)
+    return share is not None and share >= BUSY
+
+
+def tensor_core_ms(context: Context, layer: Layer, precision: DataType) -> float | None:
+    """What the layer would take on tensor cores: `SLACK` times its roof there, and not less than the shortest layer.
+
+    None if a peak, the bytes or the multiplications are unknown.
+    """
+    flops = context.compute[layer.index].flops
+    peak = peak_ops(context.device, precision, tensor_cores=True).flop_per_s
+    moving = moving_ms(context, context.bytes(layer))
+    if not flops or not peak or moving is None:
+        return None
+    return max(SLACK * max(1e3 * flops / peak, moving), context.floor_ms or 0.0)
+
+
+def tensor_cores_for(context: Context, precision: DataType) -> bool | None:
+    """Whether the device has tensor cores for a precision: as its architecture tells, or as kernels of the engine show.
+
+    None if no file states the device and no kernel runs on tensor cores.
+    """
+    known = has_tensor_cores(context.device, precision)
+    if known is not None:
+        return known
+    return True if _uses_tensor_cores(context.engine) else None
+
+
+@lru_cache(maxsize=8)
+def _uses_tensor_cores(engine: Engine) -> bool:
+    tactics = (parse_tactic(layer.tactic) for layer in engine.layers)
+    return any(tactic is not None and tactic.tensor_cores for tactic in tactics)
+
+
+def evidence(layer: Layer, **more: Value) -> tuple[Evidence, ...]:
+    """What a rule adds, then what is known of the layer: tactic, types with layouts, time. Unknown values are left out."""
+    values: dict[str, Value] = {
+        **more,
+        "tactic": layer.tactic,
+        "input_formats": ", ".join(tensor.description for tensor in layer.inputs[:4]) or None,
+        "output_formats": ", ".join(tensor.description for tensor in layer.outputs[:4]) or None,
+        "latency_ms": layer.latency_ms,
+    }
+    return tuple(Evidence(name, value) for name, value in values.items() if value is not None)
+
+
+def types_text(layer: Layer) -> str:
+    """`INT8 NC/32HW32 → FP16 NC/32HW32`: first input and first output."""
+    source = layer.inputs[0].description if layer.inputs else "nothing"
+    target = layer.outputs[0].description if layer.outputs else "nothing"
+    return f"{source} → {target}"

@@ -1,0 +1,184 @@
+"""How an engine was built and run, out of metadata and logs: one place to ask, with its sources.
+
+The logs beside an engine, as rules ask for them: read when the first rule needs one, and once.
+
+A verbose log may take seconds to read; a set without one costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from trex_tui.artifacts.metadata import number_in
+from trex_tui.artifacts.naming import ArtifactKind
+from trex_tui.buildlog.log_records import LogOptions, read_log_options
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import ArtifactError
+from trex_tui.lint.context import Context
+from trex_tui.lint.lint_text import NO_BUILD_LOG
+from trex_tui.lint.model import NotChecked
+
+if TYPE_CHECKING:
+    from trex_tui.buildlog import BuildTrace
+
+_WORKSPACE = re.compile(r"workspace:\s*([-+\d.eE]+)\s*MiB")
+_NUMBER = re.compile(r"\d{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class TrtexecRun:
+    """Options of one run of trtexec.
+
+    Attributes:
+        arguments: Words of its command line; empty if no file has it.
+        options: Label -> value as printed. Of values that trex cut at a colon only the head is there.
+        inference: The same of the inference options.
+        device: The same of the device section of a log.
+        chosen_shapes: What trtexec says where it chose shapes by itself.
+        source: Kinds of the files, for people; empty if no file tells anything.
+    """
+
+    arguments: tuple[str, ...]
+    options: dict[str, str]
+    inference: dict[str, str]
+    device: dict[str, str]
+    chosen_shapes: tuple[str, ...]
+    source: str
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether any file tells of this run's build options."""
+        return bool(self.options or self.arguments)
+
+    def enabled(self, label: str) -> bool:
+        """Whether an option is printed as `Enabled`."""
+        return self.options.get(label, "").strip().lower() == "enabled"
+
+    def number(self, label: str) -> float | None:
+        """The number that an option is or starts with; None if it is not stated."""
+        return number_in(self.options.get(label))
+
+    def argument(self, *names: str) -> str | None:
+        """Value of `--name=value`, empty for a bare `--name`; None if it was not given."""
+        for word in self.arguments:
+            name, _, value = word.partition("=")
+            if name in names:
+                return value
+        return None
+
+    @property
+    def workspace_mib(self) -> float | None:
+        """The workspace as trtexec understood it, in MiB; None if it is the default or not stated."""
+        match = _WORKSPACE.search(self.options.get("Memory Pools", ""))
+        return number_in(match[1]) if match else self.number("Workspace")
+
+
+@lru_cache(maxsize=8)
+def build_run(engine: Engine) -> TrtexecRun:
+    """The run that built the engine. Metadata or a log of a run that loaded it says nothing about the build."""
+    head = _head(engine, ArtifactKind.BUILD_LOG)
+    stated = _texts(engine.metadata.build_options)
+    if stated.get("Load engine"):
+        stated = {}
+    in_log = head.sections.get("Build Options", {}) | head.sections.get("System Options", {})
+    kinds = [ArtifactKind.BUILD_LOG] if in_log or head.arguments else []
+    kinds += [ArtifactKind.BUILD_METADATA] if stated else []
+    return _run(head, stated | in_log, {}, kinds)
+
+
+@lru_cache(maxsize=8)
+def timed_run(engine: Engine) -> TrtexecRun:
+    """The run that timed the engine: one of its own, or the build's where that went on to infer."""
+    kind = ArtifactKind.PROFILE_LOG
+    if kind not in engine.files:
+        kind = ArtifactKind.BUILD_LOG
+    head = _head(engine, kind, of_timed_run=True)
+    build = head.sections.get("Build Options", {})
+    if kind is ArtifactKind.BUILD_LOG and "Enabled" in (build.get("Skip inference"), build.get("Build only")):
+        head = LogOptions()
+    inference = _texts(engine.metadata.inference_options)
+    in_log = head.sections.get("Inference Options", {})
+    kinds = [kind] if in_log else []
+    kinds += [ArtifactKind.PROFILE_METADATA] if inference else []
+    return _run(head, {}, inference | in_log, kinds)
+
+
+def _run(
+    head: LogOptions, options: dict[str, str], inference: dict[str, str], kinds: Iterable[ArtifactKind]
+) -> TrtexecRun:
+    return TrtexecRun(
+        arguments=head.arguments,
+        options=options,
+        inference=inference,
+        device=head.sections.get("Device Information", {}),
+        chosen_shapes=head.chosen_shapes,
+        source=", ".join(kind.value for kind in kinds),
+    )
+
+
+def _head(engine: Engine, kind: ArtifactKind, *, of_timed_run: bool = False) -> LogOptions:
+    path = engine.files.get(kind)
+    return LogOptions() if path is None else read_log_options(path, of_timed_run=of_timed_run)
+
+
+def _texts(section: dict[str, object]) -> dict[str, str]:
+    return {label: str(value) for label, value in section.items() if isinstance(value, str | int | float)}
+
+
+def version_of(engine: Engine) -> tuple[int, ...] | None:
+    """TensorRT's version as numbers: (10, 16, 1); None if no file states it."""
+    return version_numbers(engine.tensorrt_version)
+
+
+def version_numbers(text: str | None) -> tuple[int, ...] | None:
+    """A version as numbers, for comparing; None where there is none."""
+    return tuple(int(part) for part in _NUMBER.findall(text or "")) or None
+
+
+ALONE = "The builder measured each tactic alone, a few times: its times are no latencies of the engine."
+_LOADED = f"the log is of a run that loaded the engine, not of its build: this {NO_BUILD_LOG}"
+TERSE = "the build log is not verbose: build with trtexec --verbose, so that it tells what the builder tried and chose"
+_UNREADABLE = "the build log cannot be read"
+
+
+def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
+    """What a log of the set tells; None if there is none or it cannot be opened. Shared with whoever else reads it."""
+    path = engine.files.get(kind)
+    if path is None:
+        return None
+    from trex_tui.buildlog.log_cache import shared_log  # 25 ms, and most sets have no log
+
+    try:
+        return shared_log(path)
+    except ArtifactError:
+        return None
+
+
+def build_log(context: Context, rule: str) -> BuildTrace | NotChecked:
+    """The log of the build at any verbosity, or why the rule cannot look."""
+    if ArtifactKind.BUILD_LOG not in context.engine.files:
+        return NotChecked(rule, NO_BUILD_LOG)
+    trace = context.build_trace
+    if trace is None:
+        return NotChecked(rule, _UNREADABLE)
+    return NotChecked(rule, _LOADED) if trace.only_loads else trace
+
+
+def verbose_log(context: Context, rule: str) -> BuildTrace | NotChecked:
+    """The log of the build with all that the builder tried, or why the rule cannot look."""
+    trace = build_log(context, rule)
+    if not isinstance(trace, NotChecked) and not trace.is_verbose:
+        return NotChecked(rule, TERSE)
+    return trace
+
+
+def timed_log(context: Context) -> BuildTrace | None:
+    """The log of the run that timed the engine: one of its own, or the build's where that went on to infer."""
+    kind = ArtifactKind.PROFILE_LOG
+    if kind not in context.engine.files:
+        kind = ArtifactKind.BUILD_LOG
+    return trace_of(context.engine, kind)

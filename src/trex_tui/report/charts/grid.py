@@ -1,0 +1,236 @@
+"""A rectangle of terminal cells to draw on, and the lines of styled text it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from trex_tui.text import ELLIPSIS, printable
+
+_BLANK = " "
+_TAIL = ""
+"""Stands in the second cell of a wide character."""
+
+
+class Span(NamedTuple):
+    """Text in one style, a theme token such as `bold $accent`; empty for that of plain text."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+def _cell_len(char: str) -> int:
+    """Cells of a character. Rich knows the wide ones; it is loaded for the first that is not ASCII."""
+    if char.isascii() or char == ELLIPSIS:
+        return len(char)
+    from rich.cells import cell_len
+
+    return cell_len(char)
+
+
+def cells_of(text: str) -> list[str]:
+    """The characters of harmless text by cell: an empty string follows a wide one, and marks without a width are dropped."""
+    if text.isascii():
+        return list(text)
+    cells = []
+    for char in text:
+        width = _cell_len(char)
+        if width:
+            cells += [char, *[_TAIL] * (width - 1)]
+    return cells
+
+
+def shorten(text: str, width: int) -> str:
+    """Harmless text of at most `width` cells: head and tail of it, since the tail of a name tells it from its siblings."""
+    cells = cells_of(printable(text))
+    if len(cells) <= width:
+        return "".join(cells)
+    if width <= 1:
+        return ELLIPSIS[: max(0, width)]
+    tail = (width - 1) * 3 // 5
+    head = cells[: width - 1 - tail]
+    if cells[len(head)] == _TAIL:
+        head = head[:-1]
+    end = cells[len(cells) - tail :] if tail else []
+    return "".join([*head, ELLIPSIS, *(end[1:] if end and end[0] == _TAIL else end)])
+
+
+class Grid:
+    """Cells, each with a character and a style. What is drawn outside is not drawn."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = max(0, width), max(0, height)
+        self._chars = [[_BLANK] * self.width for _ in range(self.height)]
+        self._styles = [[""] * self.width for _ in range(self.height)]
+
+    def put(self, x: int, y: int, text: str, style: str = "") -> None:
+        """Write text from a cell on. What does not fit is cut; half a wide character becomes a blank."""
+        if not 0 <= y < self.height:
+            return
+        cells = cells_of(printable(text))
+        if x < 0:
+            cells, x = cells[-x:], 0
+        cells = cells[: self.width - x] if x < self.width else []
+        if not cells:
+            return
+        row = self._chars[y]
+        self._mend(row, x, x + len(cells))
+        if cells[0] == _TAIL:
+            cells[0] = _BLANK
+        if _cell_len(cells[-1]) > 1:
+            cells[-1] = _BLANK
+        row[x : x + len(cells)] = cells
+        self._styles[y][x : x + len(cells)] = [style] * len(cells)
+
+    @staticmethod
+    def _mend(row: list[str], start: int, end: int) -> None:
+        """Leave no half of a wide character at either side of what is overwritten."""
+        if row[start] == _TAIL:
+            row[start - 1] = _BLANK
+        if end < len(row) and row[end] == _TAIL:
+            row[end] = _BLANK
+
+    def restyle(self, x: int, y: int, style: str, width: int = 1) -> None:
+        """Change the style of what stands in some cells of a row."""
+        if 0 <= y < self.height:
+            for column in range(max(0, x), min(self.width, x + width)):
+                self._styles[y][column] = style
+
+    def is_blank(self, x: int, y: int, width: int = 1) -> bool:
+        """Whether nothing stands in some cells of a row; what is outside is not blank."""
+        inside = 0 <= y < self.height and x >= 0 and x + width <= self.width
+        return inside and all(char == _BLANK for char in self._chars[y][x : x + width])
+
+    def part(self, x: int, y: int, width: int, height: int) -> Part:
+        """A rectangle in it, with cells counted from its own corner."""
+        return Part(self, x, y, width, height)
+
+    def lines(self) -> tuple[Line, ...]:
+        """Every row, as text in as few spans as its styles allow."""
+        return tuple(
+            tuple(_spans(chars, styles)) for chars, styles in zip(self._chars, self._styles, strict=True)
+        )
+
+
+def _spans(chars: list[str], styles: list[str]) -> Iterator[Span]:
+    x = 0
+    for style, run in groupby(styles):
+        end = x + len(list(run))
+        yield Span("".join(chars[x:end]), style)
+        x = end
+
+
+class Part:
+    """A rectangle of a grid."""
+
+    def __init__(self, grid: Grid, x: int, y: int, width: int, height: int) -> None:
+        self._grid, self.x, self.y = grid, x, y
+        self.width, self.height = max(0, width), max(0, height)
+
+    def part(self, x: int, y: int, width: int, height: int) -> Part:
+        """A rectangle in this one."""
+        return Part(
+            self._grid, self.x + x, self.y + y, min(width, self.width - x), min(height, self.height - y)
+        )
+
+    def put(self, x: int, y: int, text: str, style: str = "") -> None:
+        """As for the grid, cut to the rectangle."""
+        cells = cells_of(printable(text))[: max(0, self.width - x)]
+        if x < 0:
+            cells, x = cells[-x:], 0
+        if 0 <= y < self.height and cells:
+            self._grid.put(self.x + x, self.y + y, "".join(cells), style)
+
+    def restyle(self, x: int, y: int, style: str, width: int = 1) -> None:
+        """As for the grid."""
+        if 0 <= y < self.height:
+            self._grid.restyle(self.x + x, self.y + y, style, min(width, self.width - x))
+
+    def is_blank(self, x: int, y: int, width: int = 1) -> bool:
+        """As for the grid."""
+        inside = 0 <= y < self.height and x >= 0 and x + width <= self.width
+        return inside and self._grid.is_blank(self.x + x, self.y + y, width)
+
+    def label(self, x: int, y: int, text: str, style: str = "") -> bool:
+        """Write text where it fits and nothing stands beside it; tell whether it did."""
+        x = max(0, min(x, self.width - len(cells_of(text))))
+        start, end = max(0, x - 1), min(self.width, x + len(cells_of(text)) + 1)
+        if not self.is_blank(start, y, end - start):
+            return False
+        self.put(x, y, text, style)
+        return True
+
+
+_HEAD = 6
+"""Characters of a name's beginning that stay where it is cut to tell it from another."""
+
+
+def apart(names: Sequence[str], width: int) -> list[str]:
+    """Names in at most `width` cells, each different: head and tail, else head and what tells it from those alike.
+
+    Kernels differ somewhere in the middle of a hundred characters: a cut name begins again with the word in which it first
+    differs from those that would read the same. What no cut tells apart gets a number.
+    """
+    whole = [printable(name) for name in names]
+    labels = [shorten(name, width) for name in names]
+    for _ in names:
+        groups = _alike(labels)
+        if not groups:
+            return labels
+        for group in groups:
+            _cut_at_difference(whole, group, labels, width)
+    return _numbered(labels, width)
+
+
+def _alike(labels: Sequence[str]) -> list[list[int]]:
+    """The places of labels that read the same."""
+    places: dict[str, list[int]] = {}
+    for place, label in enumerate(labels):
+        places.setdefault(label, []).append(place)
+    return [group for group in places.values() if len(group) > 1]
+
+
+def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[str], width: int) -> None:
+    common = _common([whole[place] for place in group])
+    for place in group:
+        name = whole[place]
+        # Not farther back than that the difference still stands in the label.
+        start = max(name.rfind("_", 0, common) + 1, common - max(0, width - _HEAD - 3) // 2)
+        begins = max(_HEAD, width - 1 - len(cells_of(name[start:])))
+        head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
+        cells = cells_of(head + name[start:])
+        labels[place] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
+
+
+def _first(cells: Sequence[str], count: int) -> str:
+    """At most so many cells, and no half of a wide character."""
+    count = max(0, count)
+    while 0 < count < len(cells) and not cells[count]:
+        count -= 1
+    return "".join(cells[:count])
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many characters names begin with in common."""
+    first, last = min(names), max(names)
+    differing = (place for place, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
+    return next(differing, min(len(first), len(last)))
+
+
+def _numbered(labels: list[str], width: int) -> list[str]:
+    """The second of equal labels ends in `~2`, and so on."""
+    for group in _alike(labels):
+        number = 1
+        for place in group[1:]:
+            while True:
+                number += 1
+                end = f"~{number}"
+                label = _first(cells_of(labels[place]), width - len(end)) + end
+                if label not in labels:
+                    break
+            labels[place] = label
+    return labels

@@ -1,0 +1,276 @@
+"""Styles of charts as classes with colours.
+
+A style is a theme token (`bold $accent`), a kind (`kind-gemm`) or a precision (`precision-FP16`). An element has it as its
+class, and its colour on a light page as a presentation attribute, and draws in `currentColor`. So a style sheet that sets
+`color` for a class changes fills and lines alike, and a viewer that knows no style sheets shows the colours still.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from html import escape
+
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.report.charts.figure import Palette
+from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
+from trex_tui.text import ELLIPSIS, printable, shorten_middle
+
+ROOT = "trex-chart"
+"""Class of every picture."""
+_MUTED = {"light": "#6b737a", "dark": "#939ba3"}
+_SCREEN_DARK = "@media screen and (prefers-color-scheme: dark)"
+
+
+def kind_class(kind: LayerKind) -> str:
+    """The style of a kind, to be given to whatever draws."""
+    return f"kind-{kind.value}"
+
+
+def precision_class(precision: DataType | None) -> str:
+    """The style of a precision."""
+    return f"precision-{precision.value}" if precision else "precision-unknown"
+
+
+PALETTE = Palette(kind_class, precision_class)
+"""For the charts that this package draws: the class keeps what the colour stands for."""
+
+_TOKENS = {
+    **{kind_class(kind): kind_style(kind) for kind in LayerKind},
+    **{precision_class(one): precision_style(one) for one in (*DataType, None)},
+}
+
+
+@lru_cache(maxsize=512)
+def classes_and_colour(style: str) -> tuple[str, str]:
+    """The class of a style, and its colour on a light page.
+
+    Args:
+        style: A kind's or a precision's class, or a theme token, with or without `bold`.
+    """
+    if style in _TOKENS:
+        return style, _colour(_TOKENS[style], LIGHT, _MUTED["light"])
+    name = style.rpartition("$")[2] or "foreground"
+    return f"tone-{name}", _colour(style, LIGHT, _MUTED["light"])
+
+
+def _colour(token: str, theme: dict[str, str], muted: str) -> str:
+    name = token.rpartition("$")[2]
+    return muted if name == "muted" else theme.get(name, theme["foreground"])
+
+
+def _rules(theme: dict[str, str], muted: str) -> str:
+    """The colour of each class: those of one colour in one rule."""
+    names: dict[str, list[str]] = {}
+    for token in (*LIGHT, "muted"):
+        names.setdefault(_colour(f"${token}", theme, muted), []).append(f"tone-{token}")
+    for name, token in _TOKENS.items():
+        names.setdefault(_colour(token, theme, muted), []).append(name)
+    return "\n".join(
+        f"{','.join(f'.{ROOT} .{name}' for name in group)}{{color:{colour}}}"
+        for colour, group in names.items()
+    )
+
+
+def stylesheet(dark: str = _SCREEN_DARK) -> str:
+    """What a page that holds pictures includes once.
+
+    Args:
+        dark: The at-rule in which the page is dark; by default the choice of the reader's system, on screens alone.
+    """
+    return (
+        f".{ROOT}{{max-width:100%;height:auto}}\n{_rules(LIGHT, _MUTED['light'])}\n"
+        f"{dark}{{\n{_rules(DARK, _MUTED['dark'])}\n}}\n"
+    )
+
+
+def own_stylesheet() -> str:
+    """What a picture that stands alone has in it: the same, and the colours of its ground and its text."""
+    return (
+        f".{ROOT}{{color:{LIGHT['foreground']}}}\n{stylesheet()}"
+        f"{_SCREEN_DARK}{{.{ROOT}{{color:{DARK['foreground']}}}}}\n"
+    )
+
+
+FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace"
+FONT_SIZE = 12
+CHAR = 7.23
+"""Width of a character of `FONT` at `FONT_SIZE`: 0.602 em in all of them."""
+LINE = 16
+MUTED = "$muted"
+LONGEST_TITLE = 240
+"""Characters that the pointer is told: a name may have 16 384, and thousands of marks one each."""
+
+_POLYGONS = {
+    "■": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    "◆": ((0, -1.3), (1.3, 0), (0, 1.3), (-1.3, 0)),
+    "▲": ((0, -1.2), (1.2, 1), (-1.2, 1)),
+    "▼": ((0, 1.2), (1.2, -1), (-1.2, -1)),
+}
+_HOLLOW = {"□": "■", "◇": "◆", "△": "▲", "▽": "▼", "○": "●"}
+_ROUND = {"●": 1.0, "•": 0.8, "∙": 0.55}
+_LINES = {"━": "", "┊": "3 3"}
+SIGNS = frozenset({*_POLYGONS, *_HOLLOW, *_ROUND, *_LINES})
+"""What `sign` can draw."""
+
+
+def escaped(text: str) -> str:
+    """Text as content or attribute: harmless, and of characters that XML 1.0 knows."""
+    return escape(printable(text))
+
+
+def number(value: float) -> str:
+    """A coordinate with at most two decimals."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def tag(name: str, content: str | None = None, **attributes: str | float | None) -> str:
+    """An element; underscores in attributes stand for hyphens, None leaves one out.
+
+    Args:
+        content: SVG, escaped already.
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is not None:
+            shown = escaped(value) if isinstance(value, str) else number(value)
+            parts.append(f'{key.rstrip("_").replace("_", "-")}="{shown}"')
+    head = " ".join(parts)
+    return f"<{head}/>" if content is None else f"<{head}>{content}</{name}>"
+
+
+def titled(text: str | None) -> str | None:
+    """The content of an element that tells its text under the pointer, without the middle of a very long one."""
+    return None if text is None else f"<title>{escaped(shorten_middle(text, LONGEST_TITLE))}</title>"
+
+
+def words(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    anchor: str = "start",
+    style: str | None = None,
+    title: str | None = None,
+) -> str:
+    """A line of text.
+
+    Args:
+        y: Of its base line.
+        anchor: `start`, `middle` or `end`: which part of it stands at `x`.
+        style: Its colour; None for that of the text around.
+        title: The whole of it, where it is shortened.
+    """
+    name, colour = classes_and_colour(style) if style else (None, None)
+    return tag(
+        "text",
+        (titled(title) or "") + escaped(text),
+        class_=name,
+        color=colour,
+        x=x,
+        y=y,
+        text_anchor=None if anchor == "start" else anchor,
+    )
+
+
+def box(x: float, y: float, width: float, height: float, style: str, title: str | None = None) -> str:
+    """A filled rectangle."""
+    name, colour = classes_and_colour(style)
+    return tag(
+        "rect",
+        titled(title),
+        class_=name,
+        color=colour,
+        x=x,
+        y=y,
+        width=max(0.0, width),
+        height=max(0.0, height),
+    )
+
+
+def line(x1: float, y1: float, x2: float, y2: float, style: str = MUTED, dashes: str | None = None) -> str:
+    """A straight line."""
+    return path([(x1, y1), (x2, y2)], style, width=1.0, dashes=dashes)
+
+
+def path(
+    points: Sequence[tuple[float, float]],
+    style: str,
+    *,
+    width: float = 1.6,
+    dashes: str | None = None,
+    title: str | None = None,
+    opacity: float | None = None,
+) -> str:
+    """Points joined by lines."""
+    name, colour = classes_and_colour(style)
+    steps = "L".join(f"{number(x)} {number(y)}" for x, y in points)
+    return tag(
+        "path",
+        titled(title),
+        class_=name,
+        color=colour,
+        d=f"M{steps}",
+        fill="none",
+        stroke="currentColor",
+        stroke_width=width,
+        stroke_dasharray=dashes or None,
+        stroke_opacity=opacity,
+    )
+
+
+def sign(char: str, x: float, y: float, style: str, title: str | None = None, size: float = 4.0) -> str:
+    """A shape around a point; a circle for a character that is none of `SIGNS`."""
+    if char in _LINES:
+        return path([(x - size, y), (x + size, y)], style, dashes=_LINES[char], title=title)
+    name, colour = classes_and_colour(style)
+    is_hollow = char in _HOLLOW
+    solid = _HOLLOW.get(char, char)
+    look: dict[str, str | float | None] = {"class_": name, "color": colour}
+    if is_hollow:
+        look |= {"fill": "none", "stroke": "currentColor", "stroke_width": 1.4, "pointer_events": "all"}
+    if solid in _POLYGONS:
+        corners = (f"{number(x + size * dx)} {number(y + size * dy)}" for dx, dy in _POLYGONS[solid])
+        return tag("path", titled(title), **look, d=f"M{'L'.join(corners)}Z")
+    return tag("circle", titled(title), **look, cx=x, cy=y, r=size * _ROUND.get(solid, 1.0))
+
+
+def columns_of(text: str) -> int:
+    """Characters' widths of harmless text: two for a wide character."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def width_of(text: str) -> float:
+    """How wide a line of text is."""
+    return CHAR * columns_of(printable(text))
+
+
+def cut(text: str, room: float) -> str:
+    """Harmless text that is at most so wide: head and tail of it, since the tail of a name tells it from its siblings."""
+    most = max(1, int(room / CHAR))
+    text = printable(text)
+    if columns_of(text) <= most:
+        return text
+    if not text.isascii():
+        most = max(1, most * len(text) // columns_of(text))
+    tail = (most - 1) * 3 // 5
+    return text[: most - 1 - tail] + ELLIPSIS + (text[len(text) - tail :] if tail else "")
+
+
+def wrapped(text: str, room: float) -> list[str]:
+    """Text in lines that are at most so wide, broken between words."""
+    lines: list[str] = []
+    for word in printable(text).split(" "):
+        if lines and width_of(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return [cut(one, room) for one in lines]

@@ -1,0 +1,488 @@
+"""Which layers stand in the graph, and which are marked in it.
+
+The values that memory holds, one after another.
+
+A tensor's name is a name of memory. Writes that follow each other without a read between them make one value, a
+*generation*; the first write after a read begins the next (`engine.links` follows tensors by the same rule).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
+from trex_tui.analysis.filter import FilterError, filter_layers, select, unparse
+from trex_tui.analysis.filter.parser import Word
+from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.columns import Column
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.errors import TrexError
+from trex_tui.report.graph.model import (
+    BINDING,
+    TENSOR,
+    ColorBy,
+    Edge,
+    EdgeRole,
+    EngineGraph,
+    Node,
+    NodeRole,
+    Painter,
+    tensor_line,
+)
+from trex_tui.report.views.layers import cell_text
+from trex_tui.text import MISSING, format_bytes, format_ms, format_shape, plural, printable, shorten_middle
+
+_MOST_NAMED = 3
+
+
+def matching(engine: Engine, text: str, option: str) -> frozenset[int]:
+    """Indices of the layers that an expression of the filter language lets through; perhaps none.
+
+    Args:
+        option: What the expression was given with, for the message.
+
+    Raises:
+        TrexError: The expression makes no sense.
+    """
+    try:
+        return frozenset(layer.index for layer in filter_layers(engine, text))
+    except FilterError as error:
+        raise TrexError(f"{option}: {error.pointed}") from None
+
+
+def _queried(engine: Engine, text: str) -> frozenset[int]:
+    found = matching(engine, text, "--query")
+    if not found:
+        raise TrexError(f"--query: {text!r} fits none of the {plural(len(engine.layers), 'layer')}")
+    return found
+
+
+def layer_named(engine: Engine, text: str) -> int:
+    """Index of the one layer that a person means.
+
+    By its whole name, else by its index, else by its whole name in any case, else by a part that no other name has: found
+    as a bare word of the filter finds it, in any case.
+
+    Raises:
+        TrexError: No layer is meant, or several.
+    """
+    layers = engine.layers
+    found = [layer.index for layer in layers if layer.name == text]
+    number = text.removeprefix("#")
+    if not found and number.isascii() and number.isdecimal() and len(number) < 10:
+        if int(number) >= len(layers):
+            raise TrexError(f"--around: there is no layer {number}; there are {len(layers)}, the first is 0")
+        return int(number)
+    if not found:
+        having = select(engine, Word(text))
+        folded = text.casefold()
+        found = [layer.index for layer in having if layer.name.casefold() == folded]
+        found = found or [layer.index for layer in having]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise TrexError(
+            f"--around: no layer has {text!r} in its name, in any case; its index will do as well"
+        )
+    some = ", ".join(
+        f"{index} {shorten_middle(printable(layers[index].name), 40)}" for index in found[:_MOST_NAMED]
+    )
+    more = ", …" if len(found) > _MOST_NAMED else ""
+    raise TrexError(
+        f"--around: {plural(len(found), 'layer')} could be meant ({some}{more}); name one by its index, "
+        f"or all of them with --query {unparse(Word(text))!r} --radius N"
+    )
+
+
+def with_neighbours(engine: Engine, indices: Iterable[int], radius: int) -> frozenset[int]:
+    """The layers, with those up to `radius` links downstream and those up to `radius` links upstream."""
+    start = frozenset(indices)
+    return start.union(
+        _reached(engine, start, radius, downstream=True), _reached(engine, start, radius, downstream=False)
+    )
+
+
+def _reached(engine: Engine, start: frozenset[int], radius: int, *, downstream: bool) -> set[int]:
+    seen, level = set(start), list(start)
+    for _ in range(radius):
+        beyond = []
+        for index in level:
+            layer = engine.layers[index]
+            links = engine.consumers(layer) if downstream else engine.producers(layer)
+            for link in links:
+                other = link.target if downstream else link.source
+                if other not in seen:
+                    seen.add(other)
+                    beyond.append(other)
+        level = beyond
+        if not level:
+            break
+    return seen
+
+
+def chosen_layers(
+    engine: Engine, query: str | None, around: str | None, radius: int | None
+) -> frozenset[int] | None:
+    """Indices of the layers to draw; None for all.
+
+    `around` draws a layer and what is up to `radius` (2) links from it; `query` those that match, with what is up to
+    `radius` (0) links from them. Both together: what both draw.
+
+    Raises:
+        TrexError: As `matching` and `layer_named`, or nothing is left to draw.
+    """
+    if around is None:
+        return None if query is None else with_neighbours(engine, _queried(engine, query), radius or 0)
+    near = with_neighbours(engine, [layer_named(engine, around)], 2 if radius is None else radius)
+    if query is None:
+        return near
+    found = near & _queried(engine, query)
+    if not found:
+        raise TrexError("--around and --query have no layer in common")
+    return found
+
+
+WIDEST = 48
+"""Characters of a line in a box; what is longer loses its middle."""
+DEFAULT_LABELS = ("name", "kind", "precision", "latency")
+
+_ALIASES = {
+    "latency": "latency_ms",
+    "share": "latency_pct",
+    "type": "layer_type",
+    "weights": "weights_bytes",
+    "onnx": "onnx_nodes",
+}
+_ARROWS = {"shape": ("input_shapes", "output_shapes"), "format": ("input_formats", "output_formats")}
+_UNITS = {"_ms": " ms", "_pct": " %"}
+_UNIT_OF = {
+    column.name: next((unit for ending, unit in _UNITS.items() if column.name.endswith(ending)), "")
+    for column in ALL_COLUMNS
+}
+# A line of its own for what is long; the rest shares one.
+_LONG = {"name", "layer_type", "tactic", "tactic_value", "onnx_nodes", "compute_note", *_ARROWS}
+_LONG |= {column for pair in _ARROWS.values() for column in pair}
+_TOLD = (
+    *("name", "index", "kind", "layer_type", "precision", "latency_ms", "latency_pct", "stream"),
+    *("tactic", "input_shapes", "output_shapes", "input_formats", "output_formats"),
+    *("weights_bytes", "onnx_nodes"),
+)
+_MOST_ATTRIBUTE = 2000
+
+
+def label_parts(text: str) -> list[str]:
+    """What `--labels` names: columns, short names of columns, `shape` and `format`.
+
+    Raises:
+        TrexError: One of them is none of these.
+    """
+    parts = [_ALIASES.get(part, part) for part in (one.strip() for one in text.split(",")) if part]
+    for part in parts:
+        if part not in _ARROWS and part not in ALL_COLUMNS_BY_NAME:
+            short = ", ".join((*_ARROWS, *_ALIASES))
+            raise TrexError(
+                f"--labels: {part!r} is no column (`trex-tui explain` lists them), nor one of: {short}"
+            )
+    return parts
+
+
+def layer_lines(engine: Engine, layer: Layer, parts: Sequence[str]) -> tuple[str, ...]:
+    """The lines in the box of a layer; short values side by side, those that are unknown left out."""
+    lines: list[str] = []
+    side_by_side: list[str] = []
+    for part in parts:
+        if part in _LONG:
+            lines += [" · ".join(side_by_side)] if side_by_side else []
+            side_by_side = []
+            lines.append(shorten_middle(_part(engine, layer, part), WIDEST))
+        else:
+            text = _part(engine, layer, part)
+            side_by_side += [] if text == MISSING else [shorten_middle(text, WIDEST // 2)]
+    return (*lines, *([" · ".join(side_by_side)] if side_by_side else []))
+
+
+def _part(engine: Engine, layer: Layer, part: str) -> str:
+    if part in _ARROWS:
+        before, after = (_value(engine, layer, ALL_COLUMNS_BY_NAME[name]) for name in _ARROWS[part])
+        return f"{before} → {after}"
+    column = ALL_COLUMNS_BY_NAME[part]
+    text = _value(engine, layer, column)
+    # A number without its unit says nothing; that of a time says what it is of.
+    says_what = not column.is_number or _UNIT_OF[column.name] or text == MISSING
+    return text if says_what else f"{column.title} {text}"
+
+
+def _value(engine: Engine, layer: Layer, column: Column) -> str:
+    text = cell_text(column, column.value(engine, layer)) or MISSING
+    return text if text == MISSING else text + _UNIT_OF[column.name]
+
+
+def layer_tooltip(engine: Engine, layer: Layer, *, metadata: bool) -> str:
+    """The layer's name in full, and what matters most.
+
+    Args:
+        metadata: Tell every column that is known, and the file's own keys.
+    """
+    columns = ALL_COLUMNS if metadata else [ALL_COLUMNS_BY_NAME[name] for name in _TOLD]
+    lines = []
+    for column in columns:
+        text = _value(engine, layer, column)
+        if text != MISSING:
+            lines.append(f"{column.name}: {text}")
+    if metadata:
+        for key, value in layer.attributes.items():
+            told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            lines.append(f"{printable(key)}: {shorten_middle(printable(told), _MOST_ATTRIBUTE)}")
+    return "\n".join(lines)
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """Shape, type and format: `1×3×224×224 FP16 NHWC8`."""
+    return f"{format_shape(tensor.shape)} {printable(tensor.description)}"
+
+
+def tensor_lines(name: str, tensor: Tensor | None) -> tuple[str, ...]:
+    """The lines in the box of a tensor."""
+    shown = shorten_middle(printable(name), WIDEST)
+    return (shown,) if tensor is None else (shown, shorten_middle(tensor_text(tensor), WIDEST))
+
+
+def tensor_tooltip(name: str, tensor: Tensor | None, what: str) -> str:
+    """The tensor's name in full, what it is, and its size with padding."""
+    lines = [f"{what}: {printable(name)}"]
+    if tensor is not None:
+        lines.append(f"{tensor_text(tensor)}, {format_bytes(tensor.allocated_bytes)}")
+    return "\n".join(lines)
+
+
+@dataclass(slots=True)
+class Generation:
+    """One value of a region.
+
+    Attributes:
+        tensor: As the layer has it that states the largest size.
+        number: Place among the generations of the name, from 0.
+        writers: Indices of the layers that write it; none for what comes from outside.
+        readers: Indices and ports of the layers that read it.
+        loop_readers: Likewise, of those that read it in the next iteration: they run before the first writer of the name.
+    """
+
+    tensor: Tensor
+    number: int
+    writers: list[int] = field(default_factory=list)
+    readers: list[tuple[int, int]] = field(default_factory=list)
+    loop_readers: list[tuple[int, int]] = field(default_factory=list)
+
+    def sees(self, tensor: Tensor) -> None:
+        """Keep the description with the largest size: parts of a removed concat share a name."""
+        if (tensor.volume or 0) > (self.tensor.volume or 0):
+            self.tensor = tensor
+
+
+def follow_regions(layers: Sequence[Layer]) -> dict[str, list[Generation]]:
+    """The generations of every tensor name, in the order in which names and values appear. Linear in the tensors."""
+    regions: dict[str, list[Generation]] = {}
+    for layer in layers:
+        for port, tensor in enumerate(layer.inputs):
+            values = regions.setdefault(tensor.name, [])
+            if not values:
+                values.append(Generation(tensor, 0))
+            values[-1].sees(tensor)
+            values[-1].readers.append((layer.index, port))
+        for tensor in layer.outputs:
+            values = regions.setdefault(tensor.name, [])
+            if not values or values[-1].readers:
+                values.append(Generation(tensor, len(values)))
+            values[-1].sees(tensor)
+            if layer.index not in values[-1].writers[-1:]:
+                values[-1].writers.append(layer.index)
+    return regions
+
+
+def close_loops(regions: dict[str, list[Generation]], outside: frozenset[str]) -> None:
+    """Give what is read before it is written to the last value of its name: it is of the iteration before.
+
+    Args:
+        outside: Names of bindings: their first value comes from the caller.
+    """
+    for name, values in regions.items():
+        if len(values) > 1 and not values[0].writers and name not in outside:
+            values[-1].loop_readers += values[0].readers
+            del values[0]
+            for number, value in enumerate(values):
+                value.number = number
+
+
+def all_values(regions: dict[str, list[Generation]]) -> Iterator[tuple[str, Generation, bool]]:
+    """Name, value, and whether it is the last of its name."""
+    for name, values in regions.items():
+        for value in values:
+            yield name, value, value is values[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """What to draw, and how.
+
+    Attributes:
+        color: What the colours of layers tell.
+        labels: What is written into the boxes of layers, as `labels.label_parts` returns it.
+        query, around, radius: See `choosing.chosen_layers`.
+        highlight: Expression of the filter language; the layers that match get a thick frame.
+        constants: Draw weights that stand among the inputs of layers.
+        metadata: Tell every column and all keys of the file in the tooltips.
+    """
+
+    color: ColorBy = ColorBy.KIND
+    labels: tuple[str, ...] = ("name", "kind", "precision", "latency_ms")
+    query: str | None = None
+    around: str | None = None
+    radius: int | None = None
+    highlight: str | None = None
+    constants: bool = False
+    metadata: bool = False
+
+
+def build_graph(engine: Engine, options: GraphOptions) -> EngineGraph:
+    """The graph of an engine, or of the chosen part of it. Linear in layers and tensors.
+
+    Raises:
+        TrexError: An expression makes no sense, or chooses nothing.
+    """
+    return _Builder(engine, options).graph()
+
+
+class _Builder:
+    def __init__(self, engine: Engine, options: GraphOptions) -> None:
+        self._engine = engine
+        self._options = options
+        chosen = chosen_layers(engine, options.query, options.around, options.radius)
+        self._layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
+        self._is_part = chosen is not None
+        highlight = options.highlight
+        self._marked = matching(engine, highlight, "--highlight") if highlight else frozenset()
+        self._bindings = {binding.name: binding for binding in engine.bindings}
+        self._nodes: list[Node] = []
+        self._edges: list[tuple[str, str, EdgeRole, Tensor, int | None]] = []
+        self._chosen = {layer.index for layer in self._layers}
+
+    def graph(self) -> EngineGraph:
+        """Everything put together."""
+        painter = Painter(self._options.color, self._layers)
+        for layer in self._layers:
+            self._add_layer(layer, painter)
+        regions = follow_regions(self._engine.layers)
+        close_loops(regions, frozenset(self._bindings))
+        numbers = {name: number for number, name in enumerate(regions)}
+        for name, value, is_last in all_values(regions):
+            self._add_value(name, value, numbers[name], is_last)
+        if not self._is_part:
+            self._add_unseen_bindings(regions)
+        self._nodes.sort(key=lambda node: node.order)
+        places = {node.id: place for place, node in enumerate(self._nodes)}
+        edges = [
+            Edge(
+                places[source],
+                places[target],
+                role,
+                tensor.name,
+                port,
+                tensor.dtype,
+                f"{printable(tensor.name)}\n{tensor_text(tensor)}",
+                tensor_line(tensor.dtype),
+            )
+            for source, target, role, tensor, port in self._edges
+        ]
+        edges.sort(key=lambda edge: (edge.target, -1 if edge.port is None else edge.port, edge.source))
+        return EngineGraph(
+            self._engine.name, self._title(), tuple(self._nodes), tuple(edges), tuple(painter.legend())
+        )
+
+    def _title(self) -> str:
+        count, every = len(self._layers), len(self._engine.layers)
+        layers = f"{count} of {plural(every, 'layer')}" if self._is_part else plural(every, "layer")
+        time = sum_latency_ms(self._layers)
+        parts = [self._engine.name, layers, "" if time is None else f"{format_ms(time)} ms in layers"]
+        parts.append(self._engine.device_name or "")
+        return " · ".join(printable(part) for part in parts if part)
+
+    def _add_layer(self, layer: Layer, painter: Painter) -> None:
+        self._nodes.append(
+            Node(
+                f"layer_{layer.index}",
+                NodeRole.LAYER,
+                layer.name,
+                layer_lines(self._engine, layer, self._options.labels),
+                layer_tooltip(self._engine, layer, metadata=self._options.metadata),
+                painter.of(layer),
+                (2 * layer.index + 1, 0),
+                layer=layer,
+                is_highlighted=layer.index in self._marked,
+            )
+        )
+
+    def _add_value(self, name: str, value: Generation, region: int, is_last: bool) -> None:
+        """Draw a value as a box, or as arrows from those who write it to those who read it."""
+        writers = [index for index in value.writers if index in self._chosen]
+        readers = [(*reader, EdgeRole.DATA) for reader in value.readers if reader[0] in self._chosen]
+        readers += [(*reader, EdgeRole.LOOP) for reader in value.loop_readers if reader[0] in self._chosen]
+        if not writers and not readers:
+            return
+        role = self._role(name, value, is_last)
+        if role is None:
+            for index, port, kind in readers:
+                tensor = self._engine.layers[index].inputs[port]
+                self._edges += [(f"layer_{one}", f"layer_{index}", kind, tensor, port) for one in writers]
+            return
+        identity = f"{role.value}_{region}_{value.number}"
+        self._nodes.append(_tensor_node(identity, role, name, value))
+        self._edges += [(f"layer_{one}", identity, EdgeRole.DATA, value.tensor, None) for one in writers]
+        self._edges += [(identity, f"layer_{one}", kind, value.tensor, port) for one, port, kind in readers]
+
+    def _role(self, name: str, value: Generation, is_last: bool) -> NodeRole | None:
+        """What a value is drawn as; None for arrows alone."""
+        if name in self._bindings:
+            if not value.writers:
+                return NodeRole.INPUT
+            if is_last:
+                return NodeRole.OUTPUT
+        elif not value.writers and self._options.constants:
+            return NodeRole.CONSTANT
+        return None
+
+    def _add_unseen_bindings(self, seen: Container[str]) -> None:
+        """Inputs and outputs that no layer names, as where the file holds names only."""
+        for place, binding in enumerate(self._engine.bindings):
+            if binding.name in seen:
+                continue
+            known = {True: NodeRole.INPUT, False: NodeRole.OUTPUT}
+            role = NodeRole.BINDING if binding.is_input is None else known[binding.is_input]
+            self._nodes.append(
+                Node(
+                    f"binding_{place}",
+                    role,
+                    binding.name,
+                    tensor_lines(binding.name, None),
+                    tensor_tooltip(binding.name, None, role.value),
+                    BINDING,
+                    (-1, place),
+                )
+            )
+
+
+def _tensor_node(identity: str, role: NodeRole, name: str, value: Generation) -> Node:
+    """Behind the last that writes it, or before the first that reads it."""
+    order = (2 * max(value.writers) + 1, 1) if value.writers else (2 * min(value.readers)[0], 0)
+    return Node(
+        identity,
+        role,
+        name,
+        tensor_lines(name, value.tensor),
+        tensor_tooltip(name, value.tensor, role.value),
+        BINDING if role in (NodeRole.INPUT, NodeRole.OUTPUT) else TENSOR,
+        order,
+        tensor=value.tensor,
+    )

@@ -1,0 +1,186 @@
+"""Nodes and edges as they are drawn and written: the same for every format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.report.colours import LIGHT, kind_style, precision_style
+from trex_tui.text import format_ms
+
+
+class NodeRole(str, Enum):
+    """What a node stands for."""
+
+    LAYER = "layer"
+    INPUT = "input"
+    """An input of the network."""
+    OUTPUT = "output"
+    """An output of the network."""
+    BINDING = "binding"
+    """An input or output of which the files do not tell the direction."""
+    CONSTANT = "constant"
+    """A tensor that nobody writes and no binding names: weights."""
+
+
+class EdgeRole(str, Enum):
+    """Why two nodes are joined."""
+
+    DATA = "data"
+    LOOP = "loop"
+    """Data of the iteration before: the writer runs after the reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """Colours of a box, as `#rrggbb`."""
+
+    fill: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A box.
+
+    Attributes:
+        id: Unique and made of harmless letters: `layer_12`, `input_3_1`. Names repeat and hold anything.
+        name: Of the layer or tensor, verbatim.
+        lines: What is written in the box: harmless, shortened.
+        tooltip: All that is worth telling, lines separated by newlines; harmless otherwise.
+        order: Sorts nodes so that data runs forward, whatever is a loop aside.
+        layer: None for tensors.
+        tensor: None for layers, and for bindings that no layer names.
+    """
+
+    id: str
+    role: NodeRole
+    name: str
+    lines: tuple[str, ...]
+    tooltip: str
+    paint: Paint
+    order: tuple[int, int]
+    layer: Layer | None = None
+    tensor: Tensor | None = None
+    is_highlighted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow.
+
+    Attributes:
+        source, target: Places of its ends among the nodes.
+        tensor: Name of the tensor, verbatim.
+        port: Place among the inputs of the layer that reads; None where no layer does.
+        dtype: Element type of the tensor.
+    """
+
+    source: int
+    target: int
+    role: EdgeRole
+    tensor: str
+    port: int | None
+    dtype: DataType | None
+    text: str
+    paint: str
+
+
+@dataclass(frozen=True, slots=True)
+class EngineGraph:
+    """All that is drawn of an engine.
+
+    Attributes:
+        name: Of the engine, verbatim.
+        title: One harmless line above the picture.
+        nodes: In an order in which data runs forward.
+        edges: By target, then port.
+        legend: Texts with the colours they explain.
+    """
+
+    name: str
+    title: str
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    legend: tuple[tuple[str, Paint], ...]
+
+
+MUTED = "#767c82"
+"""Lines and secondary text: 4.5 to 1 on white."""
+HIGHLIGHT = "#c2185b"
+"""Frame of what is highlighted: no kind and no precision has it."""
+TENSOR = Paint("#f4f5f6", MUTED)
+BINDING = Paint(LIGHT["panel"], LIGHT["foreground"])
+UNKNOWN = Paint("#ffffff", MUTED)
+
+
+class ColorBy(str, Enum):
+    """What the colours of layers tell."""
+
+    KIND = "kind"
+    PRECISION = "precision"
+    LATENCY = "latency"
+
+
+@lru_cache(maxsize=64)
+def _of_style(style: str) -> Paint:
+    token = style.removeprefix("bold ").removeprefix("$")
+    line = LIGHT.get(token, MUTED)
+    return Paint(blended("#ffffff", line, 0.30 if style.startswith("bold ") else 0.14), line)
+
+
+def blended(first: str, second: str, share: float) -> str:
+    """A colour between two: `first` at 0, `second` at 1."""
+    mixed = (
+        round(int(first[at : at + 2], 16) * (1.0 - share) + int(second[at : at + 2], 16) * share)
+        for at in (1, 3, 5)
+    )
+    return "#" + "".join(f"{value:02x}" for value in mixed)
+
+
+def tensor_line(dtype: DataType | None) -> str:
+    """Colour of an arrow."""
+    return _of_style(precision_style(dtype)).line
+
+
+class Painter:
+    """Colours layers of one engine, and explains them."""
+
+    def __init__(self, by: ColorBy, layers: Sequence[Layer]) -> None:
+        self._by = by
+        self._layers = layers
+        self._most = max((layer.latency_ms or 0.0 for layer in layers), default=0.0)
+
+    def of(self, layer: Layer) -> Paint:
+        """Colours of a layer; those of `UNKNOWN` where the files do not tell what they are to show."""
+        if self._by is ColorBy.KIND:
+            return _of_style(kind_style(layer.kind))
+        if self._by is ColorBy.PRECISION:
+            return _of_style(precision_style(layer.precision)) if layer.precision else UNKNOWN
+        return UNKNOWN if layer.latency_ms is None else self._of_time(layer.latency_ms)
+
+    def _of_time(self, milliseconds: float) -> Paint:
+        """The square root of the share in the slowest: otherwise all but a few would be white."""
+        share = math.sqrt(max(0.0, milliseconds) / self._most) if self._most > 0 else 0.0
+        return Paint(blended("#ffffff", LIGHT["error"], 0.72 * share), MUTED)
+
+    def legend(self) -> list[tuple[str, Paint]]:
+        """What there is, the most frequent first; for times, four steps up to the slowest."""
+        if self._by is ColorBy.LATENCY:
+            steps = [self._most * share for share in (0.04, 0.25, 0.5, 1.0)] if self._most > 0 else []
+            told = [(f"{format_ms(step)} ms", self._of_time(step)) for step in steps]
+            unknown = any(layer.latency_ms is None for layer in self._layers)
+            return told + ([("not profiled", UNKNOWN)] if unknown else [])
+        counts: dict[str, int] = {}
+        paints: dict[str, Paint] = {}
+        for layer in self._layers:
+            value = layer.kind if self._by is ColorBy.KIND else layer.precision
+            text = "unknown" if value is None else value.value
+            counts[text] = counts.get(text, 0) + 1
+            paints[text] = self.of(layer)
+        return [(text, paints[text]) for text in sorted(counts, key=lambda text: (-counts[text], text))]

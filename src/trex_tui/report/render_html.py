@@ -1,0 +1,293 @@
+"""HTML pages that need nothing from outside: one file, light and dark, readable in print, with a strict policy.
+
+A page may hold one script and one style sheet, both of ours; the policy names them by their hashes, so that a browser runs
+neither another script nor an attribute that a name smuggled in. Every text goes through `safe`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from itertools import repeat
+from typing import NamedTuple
+
+from trex_tui.report.charts.svg_charts import Picture, picture
+from trex_tui.report.charts.svg_elements import ROOT, stylesheet
+from trex_tui.report.document import Column, Document, Part, Section, Table, number
+from trex_tui.report.render_json import REPORT_SCHEMA
+from trex_tui.text import printable
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --muted: #6b6b6b; --warn: #b35a00; --bar: #3a7bd5;
+  --page: #fff; --ink: #1a1a1a; }
+@media (prefers-color-scheme: dark) {
+  :root { --muted: #a5a5a5; --warn: #ffb454; --bar: #6fa8ff; --page: #16181d; --ink: #e4e4e4; }
+}
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 80rem; padding: 0 1rem;
+  background: var(--page); color: var(--ink); overflow-wrap: break-word; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.2rem; margin: 2rem 0 .3rem; }
+h3 { font-size: 1.05rem; margin: 1.6rem 0 .3rem; } h4 { font-size: .95rem; margin: 1rem 0 .2rem; }
+section.warning { border-left: 4px solid var(--warn); padding-left: 1rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
+th, td { padding: .2rem .7rem .2rem 0; text-align: right; vertical-align: top;
+  border-bottom: 1px solid var(--line); white-space: nowrap; }
+th { color: var(--muted); font-weight: 600; }
+td.text, th.text { text-align: left; white-space: normal; }
+td.text { overflow-wrap: anywhere; min-width: 4rem; }
+ul { margin: .2rem 0; padding-left: 1.2rem; }
+"""
+_PRINT_STYLE = """
+@media print {
+  :root { color-scheme: light; --muted: #555; --warn: #b35a00; --bar: #3a7bd5; --page: #fff; --ink: #000; }
+  @page { size: A4 landscape; margin: 12mm; }
+  body { font-size: 9pt; margin: 0; max-width: none; padding: 0; }
+  h1, h2, h3, h4 { break-after: avoid; }
+  .scroll { overflow: visible; }
+  table { font-size: 8pt; max-width: 100%; }
+  thead { display: table-header-group; break-inside: avoid; }
+  tr, figure { break-inside: avoid; }
+}
+"""
+
+
+class Heading(NamedTuple):
+    """The head of a column."""
+
+    text: str
+    is_text: bool = False
+
+
+def safe(text: str) -> str:
+    """Text in which HTML sees nothing but letters, in elements and in quoted attributes."""
+    return escape(printable(text))
+
+
+def page(title: str, body: Iterable[str], style: str = "", script: str = "", kind: str = "") -> str:
+    """The whole page.
+
+    Args:
+        title: Not yet escaped.
+        body: Lines of HTML.
+        style: Beside the style of all pages, before that for print.
+        script: Run when the page has been read; empty for a page without any.
+        kind: What wrote it, for programs that look.
+    """
+    sheet = f"{_STYLE}{style}{_PRINT_STYLE}"
+    policy = f"default-src 'none'; style-src '{_hash(sheet)}'"
+    policy += f"; script-src '{_hash(script)}'" if script else ""
+    return "\n".join(
+        (
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}; base-uri &#x27;none&#x27;; '
+            'form-action &#x27;none&#x27;">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            *([f'<meta name="generator" content="{safe(kind)}">'] if kind else []),
+            f"<title>{safe(title)}</title>",
+            f"<style>{sheet}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            *([f"<script>{script}</script>"] if script else []),
+            "</body>",
+            "</html>",
+            "",
+        )
+    )
+
+
+def _hash(source: str) -> str:
+    """As a policy names a source: of the exact text between the tags."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")
+
+
+def plain_table(headings: Sequence[Heading], rows: Iterable[Sequence[str]]) -> Iterable[str]:
+    """A table of texts, not yet escaped."""
+    kinds = ["text" if heading.is_text else "number" for heading in headings]
+    yield '<div class="scroll"><table><thead><tr>'
+    yield "".join(
+        f'<th scope="col" class="{kind}">{safe(heading.text)}</th>'
+        for kind, heading in zip(kinds, headings, strict=True)
+    )
+    yield "</tr></thead><tbody>"
+    for row in rows:
+        cells = (f'<td class="{kind}">{safe(cell)}</td>' for kind, cell in zip(kinds, row, strict=True))
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+
+
+def bullets(lines: Sequence[str]) -> Iterable[str]:
+    """Sentences as a list; nothing for none."""
+    if lines:
+        yield "<ul>" + "".join(f"<li>{safe(line.strip())}</li>" for line in lines) + "</ul>"
+
+
+_LONGEST = 240
+"""Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+_ONE_LINE = 24
+"""Texts up to this length stay on one line."""
+_SHORT = 12
+"""Rows of a table that is printed on one page."""
+
+_STYLE_PAGE = """
+nav ul { columns: 18rem; } nav { border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
+a { color: inherit; } h3 a { text-decoration: none; } h3 a:hover, h3 a:focus-visible { text-decoration: underline; }
+dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .1rem 1rem; margin: .4rem 0; }
+dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
+th button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; text-align: inherit; }
+th button:hover, th button:focus-visible { text-decoration: underline; }
+th[aria-sort="ascending"] button::after { content: " \\25B4"; }
+th[aria-sort="descending"] button::after { content: " \\25BE"; }
+td.bar { width: 7rem; min-width: 4rem; padding-top: .5rem; } td.bar svg { display: block; width: 100%; height: .7em; }
+td.bar rect { fill: currentColor; } td.bar .plain { color: var(--bar); } td.text { min-width: 10rem; }
+td.word { white-space: nowrap; min-width: 0; }
+h2 { border-top: 2px solid var(--line); padding-top: .8rem; margin-top: 2.4rem; }
+figure { margin: 1rem 0; max-width: 56rem; } figure svg { width: 100%; height: auto; display: block; }
+figcaption { color: var(--muted); font-size: .9rem; } figcaption b { color: var(--ink); }
+.rest { color: var(--muted); font-size: .9rem; margin: .2rem 0; }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } dd { margin: 0 0 .4rem; } }
+@media print {
+  nav { display: none; } figure { break-inside: avoid; } figure svg { max-height: 85vh; } .short { break-inside: avoid; }
+  th button { display: contents; } th[aria-sort] button::after { content: ""; }
+}
+"""
+
+# Numbers begin with the largest, words with A; the third click restores the order of the report. Unknown values stay last.
+_SCRIPT = """
+"use strict";
+for (const button of document.querySelectorAll("th button")) {
+  button.addEventListener("click", () => {
+    const head = button.closest("th"), body = head.closest("table").tBodies[0], place = head.cellIndex;
+    const isText = head.className === "text", first = isText ? "ascending" : "descending";
+    const second = isText ? "descending" : "ascending", now = head.getAttribute("aria-sort");
+    const order = now === first ? second : now === second ? "none" : first;
+    for (const other of head.parentNode.cells) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", order);
+    const rows = [...body.rows];
+    rows.forEach((row, index) => { if (row.dataset.place === undefined) row.dataset.place = index; });
+    const key = (row) => {
+      const cell = row.cells[place];
+      return isText ? cell.textContent : cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+    };
+    const sign = order === "descending" ? -1 : 1;
+    rows.sort((a, b) => {
+      if (order !== "none") {
+        const x = key(a), y = key(b);
+        if (x !== y && (x === null || y === null)) return x === null ? 1 : -1;
+        const by = isText ? x.localeCompare(y, "en", { numeric: true }) : x - y;
+        if (by) return sign * by;
+      }
+      return a.dataset.place - b.dataset.place;
+    });
+    body.append(...rows);
+  });
+}
+"""
+
+
+def report_page(report: Document) -> str:
+    """The whole page. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
+    return page(report.title, _body(report), f"{_STYLE_PAGE}{stylesheet()}", _SCRIPT, REPORT_SCHEMA)
+
+
+def _body(report: Document) -> Iterator[str]:
+    yield f"<h1>{safe(report.title)}</h1>"
+    yield '<nav aria-label="Contents"><ul>'
+    for part in report.parts:
+        yield f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
+        for section in part.sections:
+            yield f'<li><a href="#{_anchor(part, section)}">{safe(section.title)}</a></li>'
+        yield "</ul></li>"
+    yield "</ul></nav>"
+    yield from bullets([f"{one.severity.value}: {one}" for one in report.diagnostics])
+    for part in report.parts:
+        yield f'<h2 id="{part.id}">{safe(part.title)}</h2>'
+        for section in part.sections:
+            yield from _section(part, section)
+
+
+def _anchor(part: Part, section: Section) -> str:
+    return f"{part.id}-{section.id}"
+
+
+def _section(part: Part, section: Section) -> Iterator[str]:
+    anchor = _anchor(part, section)
+    yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
+    yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
+    charts = [picture(chart.id, chart.engine) for chart in section.charts]
+    said = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
+    yield from bullets([sentence for sentence in section.sentences if sentence not in said])
+    if section.facts:
+        yield "<dl>"
+        yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
+        yield "</dl>"
+    yield from map(_figure, charts)
+    for table in section.tables:
+        yield from _table(table)
+    yield "</section>"
+
+
+def _figure(found: Picture) -> str:
+    """A chart with its sentences; the sentences alone, which say why, where there is nothing to draw."""
+    told = " ".join(map(safe, (*found.words, *found.missing)))
+    return f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"<h4>{safe(table.title)}</h4>"
+    tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]
+    texts = [table.texts(index) for index in range(len(table.columns))]
+    kinds = [
+        "number"
+        if column.is_number
+        else "text"
+        if max(map(len, column_texts), default=0) > _ONE_LINE
+        else "text word"
+        for column, column_texts in zip(table.columns, texts, strict=True)
+    ]
+    group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
+    label = f' aria-label="{safe(table.title)}"' if table.title else ""
+    yield f'<div class="{group}"><table{label}><thead><tr>'
+    yield "".join(map(_head, table.columns))
+    yield "</tr></thead><tbody>"
+    for row, row_texts, style in zip(
+        table.rows, zip(*texts, strict=True), table.styles or repeat(""), strict=False
+    ):
+        cells = map(_cell, table.columns, kinds, row, row_texts, tops, repeat(style))
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</tbody></table></div>"
+    if table.rest:
+        yield f'<p class="rest">{safe(table.rest)}</p>'
+
+
+def _head(column: Column) -> str:
+    kind = "number" if column.is_number else "text"
+    told = f' title="{safe(column.help)}"' if column.help else ""
+    shown = f'<button type="button"{told}>{safe(column.title)}</button>' if column.title else ""
+    sorts = ' aria-sort="none"' if shown else ""
+    bar = "<td></td>" if column.has_bar else ""
+    return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
+
+
+def _cell(column: Column, kind: str, value: object, text: str, top: float | None, style: str) -> str:
+    if not column.is_number:
+        return f'<td class="{kind}">{safe(column.shorten(text, _LONGEST))}</td>'
+    known = number(value)
+    data = "" if known is None else f' data-value="{known!r}"'
+    bar = "" if top is None else f'<td class="bar">{_bar(known, top, style)}</td>'
+    return f"<td{data}>{safe(text)}</td>{bar}"
+
+
+def _bar(value: float | None, top: float, style: str) -> str:
+    if not value or value < 0 or not top:
+        return ""
+    rect = f'<rect class="{safe(style) or "plain"}" width="{100.0 * value / top:.2f}" height="10"/>'
+    return (
+        f'<svg class="{ROOT}" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{rect}</svg>'
+    )

@@ -1,0 +1,123 @@
+"""Results of the analysis as what JSON knows: dictionaries, lists, strings, numbers and null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from trex_tui.engine.model import Layer
+from trex_tui.errors import Diagnostic
+from trex_tui.report.document import Document, Part, Section, Table, raw, unit_of
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 - any result
+    """Return `value` with dataclasses and named tuples as objects, enums as their values, layers as index and name.
+
+    NaN and infinity, which JSON has no words for, are null.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Layer):
+        return {"index": value.index, "name": value.name}
+    if isinstance(value, Path):
+        return str(value)
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {_key(key): plain(one) for key, one in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, (Sequence, set, frozenset)):
+        return [plain(one) for one in value]
+    raise TypeError(f"no plain form of {type(value).__name__}")
+
+
+def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A remark on a file, as every document has it."""
+    return {
+        "severity": diagnostic.severity.value,
+        "file": str(diagnostic.file) if diagnostic.file else None,
+        "where": diagnostic.where or None,
+        "message": diagnostic.message,
+    }
+
+
+def _key(key: Any) -> str:  # noqa: ANN401 - any key
+    """Keys of objects: enums by value, percentiles as `p99.9`, None as `unknown`."""
+    if isinstance(key, Enum):
+        return str(key.value)
+    if isinstance(key, float):
+        return f"p{key:g}"
+    return "unknown" if key is None else str(key)
+
+
+REPORT_SCHEMA = "trex-tui/report/2"
+
+
+def report_document(report: Document) -> dict[str, Any]:
+    """The report as data: raw values with units, sentences as they are. Absent facts are None.
+
+    A row of a table is an object by the names of its columns; `rows_total` says how many rows there would be.
+    """
+    engines = [part for part in report.parts if part.engine is not None]
+    compared = next((part for part in report.parts if part.engine is None), None)
+    return {
+        "schema": REPORT_SCHEMA,
+        "title": report.title,
+        "comparison": None
+        if compared is None
+        else {"sections": [_sentences(section) for section in compared.sections], "diff": compared.data},
+        "engines": [_engine(part) for part in engines],
+        "diagnostics": [diagnostic_object(one) for one in report.diagnostics],
+    }
+
+
+def _engine(part: Part) -> dict[str, Any]:
+    assert part.engine is not None
+    return {
+        "name": part.engine.name,
+        "files": {kind.value: str(path) for kind, path in part.engine.files.items()},
+        "sections": [section_object(section) for section in part.sections],
+    }
+
+
+def _sentences(section: Section) -> dict[str, Any]:
+    return {
+        "id": section.id,
+        "title": section.title,
+        "sentences": [sentence.strip() for sentence in section.sentences],
+    }
+
+
+def section_object(section: Section) -> dict[str, Any]:
+    """Return a section as a JSON object."""
+    return {
+        **_sentences(section),
+        "facts": [{"label": label, "text": text} for label, text in section.facts],
+        "charts": [chart.id for chart in section.charts],
+        "tables": [table_object(table) for table in section.tables],
+    }
+
+
+def table_object(table: Table) -> dict[str, Any]:
+    """Return a table as a JSON object: a list of objects with raw values."""
+    return {
+        "id": table.id,
+        "columns": [
+            {"name": column.key, "heading": column.title, "unit": unit_of(column) or None}
+            for column in table.columns
+        ],
+        "rows": [
+            {column.key: plain(raw(value)) for column, value in zip(table.columns, row, strict=True)}
+            for row in table.rows
+        ],
+        "rows_total": table.rows_total,
+    }

@@ -1,0 +1,284 @@
+"""A comparison of outputs as sentences and a table; and which of the engines at hand it is about.
+
+A result names its two sides by path, size and SHA-256. It is shown beside engines only if they are those: by the digest of
+the plan where that is known, else by name. A result about others is named, not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
+from trex_tui.artifacts.naming import ArtifactKind, stem_of
+from trex_tui.errors import ArtifactError
+from trex_tui.report.document import Cell, Column, Section, make_table
+from trex_tui.report.render_json import plain
+from trex_tui.text import MISSING, format_pct, plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.engine.engine import Engine
+
+_OUTPUT = Column("output", "output", value=lambda output: output.name, flex=True)
+
+
+def _digits(value: float) -> str:
+    """Differences span many powers of ten: four significant digits."""
+    return f"{value:.4g}"
+
+
+def _value(key: str, title: str, format_: Callable[[float], str]) -> Column:
+    return Column(key, title, value=lambda output: output.values.get(key), is_number=True, format=format_)
+
+
+# Two tables, so that each fits 80 columns.
+_DIFFERENCES = (
+    _OUTPUT,
+    Column(
+        "types",
+        "type",
+        value=lambda output: output.dtypes,
+        format=lambda types: " → ".join(dict.fromkeys(one or MISSING for one in types)),
+    ),
+    _value("mae", "MAE", _digits),
+    _value("max_abs", "max |d|", _digits),
+    _value("max_rel", "max rel", _digits),
+    _value("mean_rel", "mean rel", _digits),
+    _value("rmse", "RMSE", _digits),
+)
+_LIKENESS = (
+    _OUTPUT,
+    _value("cosine", "cosine", "{:.6f}".format),
+    Column(
+        "sqnr_db",
+        "SQNR dB",
+        value=lambda output: _sqnr(output),
+        is_number=True,
+        unit="decibels",
+        format="{:.2f}".format,
+    ),
+    _value("argmax_agreement_pct", "argmax %", format_pct),
+    Column("elements", "elements", value=lambda output: output.counts.get("elements"), is_number=True),
+    Column(
+        "nonfinite",
+        "not finite",
+        value=lambda output: _nonfinite(output.counts),
+        is_number=True,
+        format=lambda counts: " / ".join(map(str, counts)),
+        help="Elements that are NaN or infinite, of the reference and of the test.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyEvidence:
+    """A result that lies with the engines at hand.
+
+    Attributes:
+        path: The file.
+        result: None if it cannot be read.
+        reference, test: Which of the engines its sides are; None for none of them.
+        proof: `sha256` or `name`: what the sides were recognised by; empty if the result is refused.
+        refusal: Why it is not shown; empty if it is.
+    """
+
+    path: Path
+    result: AccuracyResult | None
+    reference: int | None = None
+    test: int | None = None
+    proof: str = ""
+    refusal: str = ""
+
+
+def accuracy_evidence(engines: Sequence[Engine]) -> list[AccuracyEvidence]:
+    """Every result that lies with one of the engines, once, and whether it is about them."""
+    paths = dict.fromkeys(
+        path for engine in engines if (path := engine.files.get(ArtifactKind.ACCURACY)) is not None
+    )
+    return [_evidence(path, engines) for path in paths]
+
+
+def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
+    try:
+        result = read_accuracy(path)
+    except ArtifactError as error:
+        return AccuracyEvidence(path, None, refusal=f"{path} {error.diagnostic.message}")
+    references, first = _places_of(result.reference, engines)
+    tests, second = _places_of(result.test, engines)
+    reference, test = _told_apart(result, references, tests, engines)
+    proof = "name" if "name" in (first, second) else "sha256"
+    # Of one engine alone it is told what it was held against; of several, only what is among them.
+    is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
+    if test is not None and reference != test and is_known:
+        return AccuracyEvidence(path, result, reference, test, proof)
+    about = f"{_name(result.test)} against {_name(result.reference)}"
+    why = f"{path} is about {about}, which are not the engines compared here; its numbers are not shown"
+    return AccuracyEvidence(path, result, refusal=why)
+
+
+def _places_of(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
+    """Which engines a side may be, and by what they were recognised; several have the same plan, byte for byte."""
+    if side.kind == "onnx":
+        return [], ""
+    verdicts = [_same_plan(side, engine) for engine in engines]
+    if same := [place for place, verdict in enumerate(verdicts) if verdict]:
+        return same, "sha256"
+    named = [
+        place
+        for place, (verdict, engine) in enumerate(zip(verdicts, engines, strict=True))
+        if verdict is None and _same_name(side, engine)
+    ]
+    if len(named) > 1:  # as results/fp32/net.engine and results/int8/net.engine
+        named = [place for place in named if _is_beside(side, engines[place])]
+    return (named, "name") if len(named) == 1 else ([], "")
+
+
+def _told_apart(
+    result: AccuracyResult, references: Sequence[int], tests: Sequence[int], engines: Sequence[Engine]
+) -> tuple[int | None, int | None]:
+    """The place of each side, never one for both; of engines with the same plan those whose names and directories fit.
+
+    An engine that is left for both is the test: the reference is another copy of its plan.
+    """
+    firsts: Sequence[int | None] = references or (None,)
+    seconds: Sequence[int | None] = tests or (None,)
+    pairs = [(one, other) for one in firsts for other in seconds if one is None or one != other]
+    if not pairs:
+        return None, tests[0]
+
+    def strangeness(pair: tuple[int | None, int | None]) -> int:
+        sides = zip((result.reference, result.test), pair, strict=True)
+        known = [(side, engines[place]) for side, place in sides if place is not None]
+        return sum(2 * (not _same_name(*one)) + (not _is_beside(*one)) for one in known)
+
+    return min(pairs, key=strangeness)
+
+
+def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
+    """Whether the engine's plan is that file; None where one of the two is not known."""
+    from trex_tui.capture.manifest import read_manifest, sha256_of
+
+    if side.sha256 is None:
+        return None
+    plan = engine.files.get(ArtifactKind.PLAN)
+    try:
+        if plan is not None:
+            if side.size_bytes is not None and plan.stat().st_size != side.size_bytes:
+                return False
+            return sha256_of(plan) == side.sha256
+    except OSError:
+        return None
+    first = next(iter(engine.files.values()))
+    manifest = read_manifest(first.with_name(f"{stem_of(first)}.capture.json"))
+    entry = manifest.get("engine") if isinstance(manifest, dict) else None
+    digest = entry.get("sha256") if isinstance(entry, dict) else None
+    return digest == side.sha256 if isinstance(digest, str) else None
+
+
+def _same_name(side: ComparedSide, engine: Engine) -> bool:
+    stem = stem_of(Path(side.name)) if side.name else ""
+    own = {stem_of(path) for kind, path in engine.files.items() if kind is not ArtifactKind.ACCURACY}
+    return bool(stem) and stem in own
+
+
+def _is_beside(side: ComparedSide, engine: Engine) -> bool:
+    """Whether the engine's files lie where the side's plan does, or did."""
+    return Path(side.path).absolute().parent == next(iter(engine.files.values())).absolute().parent
+
+
+def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None = None) -> Iterator[Section]:
+    """What a result says: gates that fell first, then sentences and a row per output.
+
+    Args:
+        evidence: How the sides were recognised, where engines are at hand.
+    """
+    fallen = [one for one in result.gates if one.fell]
+    if result.gates:
+        lines = [
+            f"{'FELL' if one.fell else 'held'}  {printable(one.gate)}  {printable(one.output)}  —  {printable(one.why)}"
+            for one in (*fallen, *(one for one in result.gates if not one.fell))
+        ]
+        yield Section("accuracy-gates", "Accuracy gates", sentences=lines, is_warning=bool(fallen))
+    title = f"Accuracy of {_name(result.test)} against {_name(result.reference)}"
+    sentences = list(_sentences(result, evidence))
+    differences = make_table("differences", _DIFFERENCES, result.outputs, noun="output")
+    yield Section("accuracy", title, sentences=sentences, tables=[differences])
+    likeness = make_table("likeness", _LIKENESS, result.outputs, noun="output")
+    yield Section("accuracy-likeness", "How alike the outputs are", tables=[likeness])
+
+
+def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
+    """Every result that lies with the engines: those about them in full, the others by name."""
+    sections: list[Section] = []
+    for one in accuracy_evidence(engines):
+        if one.refusal or one.result is None:
+            sections.append(Section("accuracy", "Accuracy", sentences=[printable(one.refusal)]))
+        else:
+            sections += accuracy_sections(one.result, one)
+    for number, section in enumerate(sections, start=1):
+        yield replace(section, id=f"accuracy-{number}")
+
+
+def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Iterator[str]:
+    samples = max((one.counts.get("samples", 0) for one in result.outputs), default=0)
+    kind = result.inputs.get("kind")
+    what = "random input" if kind == "random" else "input"
+    if samples:
+        seed = result.inputs.get("seed")
+        more = f" (seed {seed})" if kind == "random" and isinstance(seed, int) else ""
+        yield f"{plural(samples, what)}{more}; each output over all of them."
+    if evidence is not None and evidence.proof:
+        how = (
+            "by SHA-256 of the plan"
+            if evidence.proof == "sha256"
+            else "by name alone, no plan being there to check"
+        )
+        yield f"From {printable(str(result.path))}; the engines were recognised {how}."
+    for output in result.outputs:
+        if count := output.counts.get("nonfinite_mismatch"):
+            yield (
+                f"{printable(output.name)}: {plural(count, 'element')} NaN or infinite on one side, and not the same on the "
+                "other; in no mean."
+            )
+        elif any(output.counts.get(key) for key in ("nan_reference", "inf_reference")):
+            yield f"{printable(output.name)}: NaN or infinite elements are the same on both sides; they are in no mean."
+    yield from (f"Note: {printable(note)}." for note in result.notes)
+
+
+def _sqnr(output: OutputDifference) -> Cell | float | None:
+    value = output.values.get("sqnr_db")
+    if value is None and output.reasons.get("sqnr_db", "").startswith("infinite"):
+        return Cell(None, "∞")
+    return value
+
+
+def _nonfinite(counts: Mapping[str, int]) -> tuple[int, ...] | None:
+    """Elements that are NaN or infinite, of the reference and of the test."""
+    names = (("nan_reference", "inf_reference"), ("nan_test", "inf_test"))
+    if not any(name in counts for pair in names for name in pair):
+        return None
+    return tuple(sum(counts.get(name, 0) for name in pair) for pair in names)
+
+
+def _name(side: ComparedSide) -> str:
+    return printable(side.name or "an engine that is not named")
+
+
+def accuracy_documents(engines: Sequence[Engine]) -> list[dict[str, Any]]:
+    """The same as `engines_sections`, for JSON: a result about other engines has no outputs, and says why."""
+    found = []
+    for one in accuracy_evidence(engines):
+        shown = one.result if not one.refusal else None
+        found.append(
+            {
+                "path": str(one.path),
+                "reference": one.reference,
+                "test": one.test,
+                "proof": one.proof or None,
+                "refusal": one.refusal or None,
+                "result": plain(shown) if shown is not None else None,
+            }
+        )
+    return found

@@ -1,0 +1,580 @@
+"""What of a comparison is shown: all of it, or a part that a person asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trex_tui.analysis.compare.model import (
+    Block,
+    Change,
+    ChangeKind,
+    Comparison,
+    Difference,
+    Match,
+    Row,
+    Verdict,
+)
+from trex_tui.analysis.filter import FilterError, filter_layers
+from trex_tui.analysis.gates import GateResult
+from trex_tui.analysis.timing import end_to_end
+from trex_tui.engine.model import Layer
+from trex_tui.report.document import Cell, Column, Section, Table, make_table
+from trex_tui.report.render_csv import csv_text
+from trex_tui.report.render_html import Heading, bullets, page, plain_table, safe
+from trex_tui.report.render_json import plain
+from trex_tui.report.render_markdown import escaped
+from trex_tui.report.views.accuracy import accuracy_documents, engines_sections
+from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
+
+DIFF_TOP = 20
+"""Blocks that text, Markdown and HTML show unless told otherwise."""
+MOST_COLUMNS = 8
+"""Engines that fit side by side; of more, tables hold the baseline and the fastest."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A comparison, and what to tell of it.
+
+    Attributes:
+        comparison: The whole; totals are always of the whole.
+        blocks: What the filter leaves, by the magnitude of their delta.
+        top: How many of them tables show; None for all.
+        filter_text: What was filtered by; empty for nothing.
+        gates: Gates that were judged.
+    """
+
+    comparison: Comparison
+    blocks: Sequence[Block]
+    top: int | None = DIFF_TOP
+    filter_text: str = ""
+    gates: Sequence[GateResult] = ()
+
+    @property
+    def rows(self) -> Sequence[Block]:
+        """The blocks that a table shows: those that differ in time or otherwise, the largest delta first."""
+        told = [block for block in self.blocks if block.delta_ms or block.changes or block.absent]
+        return told[: self.top]
+
+    @property
+    def columns(self) -> Sequence[int]:
+        """Places of the engines that tables show."""
+        places = range(len(self.comparison.engines))
+        if len(places) <= MOST_COLUMNS:
+            return places
+        best = [place for place in self.comparison.ranking if place != self.comparison.baseline]
+        return sorted([self.comparison.baseline, *best[: MOST_COLUMNS - 1]])
+
+    @property
+    def rest_words(self) -> str:
+        """What the table leaves out, in a sentence; empty if nothing."""
+        shown, known = len(self.rows), len(self.comparison.blocks)
+        words = (
+            f"{shown} of {plural(known, 'block')}" if shown < known else f"all of {plural(known, 'block')}"
+        )
+        return f"{words}, the largest difference first" + (
+            f"; filter: {self.filter_text}" if self.filter_text else ""
+        )
+
+
+def filtered(comparison: Comparison, text: str) -> list[Block]:
+    """Blocks by the magnitude of their delta, of which a layer in any engine matches.
+
+    Raises:
+        FilterError: The text is no expression.
+    """
+    blocks = comparison.by_delta()
+    if not text.strip():
+        return list(blocks)
+    matching = [{layer.index for layer in filter_layers(engine, text)} for engine in comparison.engines]
+    return [
+        block
+        for block in blocks
+        if any(not found.isdisjoint(layers) for found, layers in zip(matching, block.layers, strict=True))
+    ]
+
+
+def layers_of(comparison: Comparison, block: Block, engine: int) -> list[Layer]:
+    """The layers of an engine in a block."""
+    return [comparison.engines[engine].layers[index] for index in block.layers[engine]]
+
+
+def signed_ms(value: float | None, digits: int = 4) -> str:
+    """A difference with its sign; a true minus, so that it is not taken for a dash."""
+    if value is None:
+        return MISSING
+    text = format_ms(abs(value), digits)
+    if not float(text):
+        return text
+    return ("−" if value < 0 else "+") + text
+
+
+def letter(place: int) -> str:
+    """What an engine is called in the heads of tables: A, B, … Z, then AA."""
+    head, tail = divmod(place, 26)
+    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
+
+
+def change_words(block: Block, *, brief: bool = False) -> str:
+    """What is otherwise in a block, in a few words: `precision FP16→INT8, tactic`, `only in B`.
+
+    Of more than two engines it says which, by the letters of their columns: `not in D; B, C: tactic, formats`.
+
+    Args:
+        brief: Of precisions only which they are, where there is little room.
+    """
+    if block.is_one_sided:
+        return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
+    told: dict[str, list[str]] = {}
+    for place in range(len(block.layers)):
+        changes = [_change_words(change, brief=brief) for change in block.changes if change.engine == place]
+        if changes:
+            told.setdefault(", ".join(changes), []).append(letter(place))
+    absent = [f"not in {', '.join(map(letter, block.absent))}"] if block.absent else []
+    if len(block.layers) == 2:
+        return "; ".join(told)
+    return "; ".join([*absent, *(f"{', '.join(letters)}: {words}" for words, letters in told.items())])
+
+
+def _change_words(change: Change, *, brief: bool, most: int = 24) -> str:
+    kind, before, after = change.kind, printable(change.before), printable(change.after)
+    if kind is ChangeKind.TACTIC or len(before) + len(after) > most:
+        return kind.value
+    what = "" if brief and kind is ChangeKind.PRECISION else f"{kind.value} "
+    return f"{what}{before}→{after}"
+
+
+def labels(comparison: Comparison, places: Iterable[int]) -> list[str]:
+    """Names of engines, harmless."""
+    return [printable(comparison.sides[place].label) for place in places]
+
+
+__all__ = ["FilterError", "Shown", "change_words", "filtered", "labels", "layers_of", "letter", "signed_ms"]
+
+
+MOST_REASONS = 8
+MOST_GROUPS = 12
+LEAST_PART = 12
+"""Cells of a part in a list, or the end of the whole is left out."""
+SMALLEST_MS = 0.00005
+"""Less is shown as zero."""
+
+
+def shorten_parts(text: str, width: int) -> str:
+    """Cut a list with `; ` between its parts: the end of each part gives way, so that none passes for another."""
+    parts = text.split("; ")
+    left = width - 2 * (len(parts) - 1)
+    if len(parts) == 1:
+        return shorten_middle(text, width)
+    if len(text) <= width:
+        return text
+    if left < LEAST_PART * len(parts):
+        return _head(text, width)
+    # The shortest takes what it needs, and what it leaves goes to the next.
+    for waiting, place in enumerate(sorted(range(len(parts)), key=lambda place: len(parts[place]))):
+        parts[place] = _head(parts[place], left // (len(parts) - waiting))
+        left -= len(parts[place])
+    return "; ".join(parts)
+
+
+def _head(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def sections(shown: Shown) -> Iterator[Section]:
+    """All there is to say, the gravest first."""
+    comparison = shown.comparison
+    if cautions := [printable(caution.text) for caution in comparison.cautions]:
+        yield Section("cautions", "Before you compare", sentences=cautions, is_warning=True)
+    if shown.gates:
+        lines = [
+            f"{'FELL' if result.fell else 'held'}  {printable(result.gate.text)}  —  {printable(result.why)}"
+            for result in shown.gates
+        ]
+        has_fallen = any(result.fell for result in shown.gates)
+        yield Section("gates", "Gates", sentences=lines, is_warning=has_fallen)
+    yield Section("engines", "Engines", tables=[_engines(comparison)])
+    for place in shown.columns:
+        difference, verdict = comparison.differences[place], comparison.verdicts[place]
+        if difference is not None and verdict is not None:
+            yield _difference(comparison, difference, verdict)
+    yield from engines_sections(comparison.engines)
+    if len(comparison.engines) > 2:
+        yield _ranking(comparison)
+    for id_, title, rows in (
+        ("by-kind", "By kind", comparison.by_kind),
+        ("by-precision", "By precision", comparison.by_precision),
+        ("by-module", "By module", comparison.by_module),
+    ):
+        if table := _groups(id_, shown, rows):
+            yield Section(id_, title, tables=[table])
+    yield _blocks(shown)
+
+
+def _engines(comparison: Comparison) -> Table:
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    columns = (
+        Column("letter", ""),
+        Column("engine", "engine", flex=True),
+        Column("device", "device", flex=True),
+        Column("tensorrt_version", "TensorRT"),
+        Column("precision", "precision"),
+        Column("layers", "layers", is_number=True, format=str),
+        Column("matched_layers", "matched", is_number=True, format=str),
+        Column("latency_sum_ms", f"Σ layers {unit}", is_number=True),
+        Column("latency_median_ms", f"median {unit}", is_number=True),
+        Column("weights_bytes", "weights", is_number=True),
+    )
+    rows = []
+    for place, (side, engine) in enumerate(zip(comparison.sides, comparison.engines, strict=True)):
+        latency = end_to_end(engine)
+        median = latency.summary.median_ms if latency else None
+        is_baseline = place == comparison.baseline
+        rows.append(
+            (
+                letter(place),
+                Cell(side.label, printable(side.label) + (" (baseline)" if is_baseline else "")),
+                side.device,
+                side.tensorrt_version,
+                engine.precision,
+                side.layers,
+                side.matched_layers,
+                side.latency_sum_ms,
+                None if median is None else median / side.per,
+                engine.weights_bytes,
+            )
+        )
+    return make_table("engines", columns, rows, noun="engine")
+
+
+def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Section:
+    place = difference.engine
+    lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}: {printable(verdict.why)}"]
+    rest = difference.reasons[MOST_REASONS:]
+    lines += [f"  {printable(reason.text)}" for reason in difference.reasons[:MOST_REASONS]]
+    if rest:
+        lines.append(
+            f"  {signed_ms(sum(reason.delta_ms for reason in rest))} ms in {plural(len(rest), 'smaller group')}"
+        )
+    if abs(difference.unattributed_ms) >= SMALLEST_MS:
+        lines.append(f"  {signed_ms(difference.unattributed_ms)} ms in layers without a time on one side")
+    matches = ", ".join(
+        f"{count} by {match.value}" for match, count in difference.matches.items() if match.value != "none"
+    )
+    if matches:
+        lines.append(f"Blocks matched: {matches}.")
+    title = f"{letter(place)} against {letter(comparison.baseline)}"
+    return Section(f"difference-{letter(place).lower()}", title, sentences=lines)
+
+
+def _ranking(comparison: Comparison) -> Section:
+    columns = (
+        Column("rank", "", format=str),
+        Column("engine", "engine", flex=True),
+        Column("latency_ms", "ms", is_number=True),
+        Column("ratio", "to the best", is_number=True, format=lambda ratio: f"{ratio:.3f}×"),
+    )
+    rows = []
+    best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
+    for rank, place in enumerate(comparison.ranking, start=1):
+        value = comparison.ranking_ms[place]
+        label = comparison.sides[place].label
+        ratio = value / best if value is not None and best else None
+        name = Cell(label, f"{letter(place)} {printable(label)}")
+        rows.append((None if value is None else rank, name, value, ratio))
+    table = make_table("ranking", columns, rows, noun="engine")
+    return Section("ranking", "Ranking", sentences=[f"By {comparison.ranked_by}."], tables=[table])
+
+
+def _delta_columns(places: Sequence[int]) -> Iterator[Column]:
+    for place in places:
+        key = f"{letter(place).lower()}_delta_ms"
+        yield Column(key, f"Δ {letter(place)}", is_number=True, format=signed_ms)
+
+
+def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
+    """A matrix: a row per group, a column per engine, then the deltas."""
+    comparison, places = shown.comparison, shown.columns
+    if not rows or [row.key for row in rows] == [""]:
+        return None
+    others = [place for place in places if place != comparison.baseline]
+    cells = [
+        (
+            Cell(row.key, printable(row.key) or "(no module)"),
+            *(
+                Cell(row.latency_ms[place], f"{format_ms(row.latency_ms[place])} ({row.layers[place]})")
+                for place in places
+            ),
+            *(row.deltas_ms[place] for place in others),
+        )
+        for row in rows[:MOST_GROUPS]
+    ]
+    if rest := rows[MOST_GROUPS:]:
+        cells.append(
+            (
+                Cell(None, plural(len(rest), "other")),
+                *(_sum([row.latency_ms[place] for row in rest]) for place in places),
+                *(_sum([row.deltas_ms[place] for row in rest]) for place in others),
+            )
+        )
+    columns = (
+        Column("group", "", flex=True),
+        *(
+            Column(f"{letter(place).lower()}_latency_ms", f"{letter(place)} ms (layers)", is_number=True)
+            for place in places
+        ),
+        *_delta_columns(others),
+    )
+    return make_table(id_, columns, cells, noun="group")
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _blocks(shown: Shown) -> Section:
+    comparison, places = shown.comparison, shown.columns
+    if not shown.rows:
+        sentence = "Nothing differs: every block has the same time and the same layers."
+        return Section("blocks", "Layers", sentences=[sentence])
+    others = [place for place in places if place != comparison.baseline]
+    columns = (
+        Column("block", "block", flex=True),
+        Column("layers", "layers"),
+        Column("match", "match"),
+        *(
+            Column(f"{letter(place).lower()}_latency_ms", f"{letter(place)} ms", is_number=True)
+            for place in places
+        ),
+        *_delta_columns(others),
+        Column("changed", "changed", flex=True, shorten=shorten_parts),
+    )
+    rows = [
+        (
+            _name(comparison, block),
+            block.shape,
+            block.match,
+            *(block.latency_ms[place] if block.layers[place] else None for place in places),
+            *(block.deltas_ms[place] for place in others),
+            Cell(changed := change_words(block), changed),
+        )
+        for block in shown.rows
+    ]
+    table = make_table("blocks", columns, rows, noun="block")
+    return Section("blocks", "Layers", sentences=[shown.rest_words], tables=[table])
+
+
+def _name(comparison: Comparison, block: Block) -> str:
+    """The label; of layers that stand for themselves their own name."""
+    if block.label:
+        return block.label
+    place = next(place for place, layers in enumerate(block.layers) if layers)
+    return layers_of(comparison, block, place)[0].name
+
+
+DIFF_SCHEMA = "trex-tui/diff/1"
+_MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
+"""Evidence in the five words of the schema; `evidence` has the exact one."""
+
+
+def diff_document(shown: Shown) -> dict[str, Any]:
+    """The object that `diff --json` prints.
+
+    Over all blocks, each engine's `latency_ms` adds up to its `latency_sum_ms`; a filter leaves blocks out, and
+    `blocks_total` says how many there are.
+    """
+    comparison = shown.comparison
+    return {
+        "schema": DIFF_SCHEMA,
+        "baseline": comparison.baseline,
+        "align": comparison.align.value,
+        "per_batch": comparison.per_batch,
+        "engines": [_engine(comparison, place) for place in range(len(comparison.engines))],
+        "cautions": [plain(caution) for caution in comparison.cautions],
+        "verdict": _verdict(comparison.verdict),
+        "verdicts": [_verdict(one) if one else None for one in comparison.verdicts],
+        "differences": [_difference_document(one) if one else None for one in comparison.differences],
+        "accuracy": accuracy_documents(comparison.engines),
+        "ranking": {
+            "by": comparison.ranked_by,
+            "engines": list(comparison.ranking),
+            "latency_ms": list(comparison.ranking_ms),
+        },
+        "by_kind": [_row(row) for row in comparison.by_kind],
+        "by_precision": [_row(row) for row in comparison.by_precision],
+        "by_module": [_row(row) for row in comparison.by_module],
+        "filter": shown.filter_text or None,
+        "blocks_total": len(comparison.blocks),
+        "blocks": [
+            _block(comparison, block) for block in sorted(shown.blocks, key=lambda block: block.index)
+        ],
+        "gates": [_gate(result) for result in shown.gates],
+    }
+
+
+def _engine(comparison: Comparison, place: int) -> dict[str, Any]:
+    side, engine = comparison.sides[place], comparison.engines[place]
+    latency = end_to_end(engine)
+    return {
+        "name": side.label,
+        "files": {kind.value: str(path) for kind, path in engine.files.items()},
+        "layers": side.layers,
+        "matched_layers": side.matched_layers,
+        "matched_pct": side.matched_pct,
+        "latency_sum_ms": side.latency_sum_ms,
+        "unprofiled_layers": side.unprofiled_layers,
+        "latency_median_ms": latency.summary.median_ms if latency else None,
+        "batch": side.batch,
+        "per": side.per,
+        "device": side.device,
+        "tensorrt_version": side.tensorrt_version,
+        "precision": engine.precision.value if engine.precision else None,
+        "weights_bytes": engine.weights_bytes,
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    found: dict[str, Any] = plain(verdict)
+    return found
+
+
+def _difference_document(difference: Difference) -> dict[str, Any]:
+    found: dict[str, Any] = plain(difference)
+    return found
+
+
+def _row(row: Row) -> dict[str, Any]:
+    found: dict[str, Any] = plain(row)
+    return found
+
+
+def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
+    places = range(len(comparison.engines))
+    return {
+        "index": block.index,
+        "layers": [[layer.name for layer in layers_of(comparison, block, place)] for place in places],
+        "layer_indices": [list(indices) for indices in block.layers],
+        "label": block.label,
+        "kind": block.kind,
+        "module": list(block.module),
+        "match": _MATCHES.get(block.match, block.match.value),
+        "evidence": block.match.value,
+        "confidence": block.confidence,
+        "why": block.why,
+        "latency_ms": plain(block.latency_ms),
+        "delta_ms": plain(block.delta_ms),
+        "deltas_ms": plain(block.deltas_ms),
+        "ratio": plain(block.ratio),
+        "changed": [kind.value for kind in block.changed],
+        "changes": [plain(change) for change in block.changes],
+        "changed_by_engine": [[kind.value for kind in block.changed_in(place)] for place in places],
+        "not_in": list(block.absent),
+    }
+
+
+def _gate(result: GateResult) -> dict[str, Any]:
+    return {
+        "gate": result.gate.text,
+        "engine": result.index,
+        "fell": result.fell,
+        "value": result.value,
+        "baseline": result.baseline,
+        "compared": result.compared,
+        "why": result.why,
+    }
+
+
+def diff_csv(shown: Shown) -> str:
+    """A line per block, in the order of the baseline's execution, with a column of names and one of times per engine.
+
+    Of more than two engines there is a column per engine of what changed in it, too, behind all that two have.
+    """
+    comparison = shown.comparison
+    places = range(len(comparison.engines))
+    heads = [f"{name}_{place}" for name in ("layers", "latency_ms", "delta_ms") for place in places]
+    headings = ["block", "kind", "module", "evidence", "confidence", *heads, "changed", "label"]
+    if len(places) > 2:
+        headings += [f"changed_{place}" for place in places]
+    ordered = sorted(shown.blocks, key=lambda block: block.index)
+    return csv_text(headings, (_csv_row(comparison, block) for block in ordered))
+
+
+def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
+    yield from (block.index, block.kind, "/".join(block.module), block.match.value, f"{block.confidence:.2f}")
+    places = range(len(comparison.engines))
+    for place in places:
+        yield "; ".join(layer.name for layer in layers_of(comparison, block, place))
+    yield from (*block.latency_ms, *block.deltas_ms)
+    yield from (";".join(kind.value for kind in block.changed), block.label)
+    if len(places) > 2:
+        yield from (";".join(kind.value for kind in block.changed_in(place)) for place in places)
+
+
+LONGEST_CELL = 60
+"""Cells longer than this lose their middle: a forge would give all the width to one column."""
+_FOLDED = ("By kind", "By precision", "By module")
+
+
+def diff_markdown(shown: Shown) -> str:
+    """Headline, reasons and blocks open; matrices folded. Names are escaped."""
+    comparison = shown.comparison
+    names = [escaped(name) for name in labels(comparison, shown.columns)]
+    lines = [f"### {' · '.join(names)}", ""]
+    for section in sections(shown):
+        lines += _section(section)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _section(section: Section) -> list[str]:
+    body = []
+    if section.is_warning:
+        body += [
+            f"> **{escaped(section.title)}**",
+            ">",
+            *(f"> - {escaped(line)}" for line in section.sentences),
+            "",
+        ]
+    elif section.title in _FOLDED:
+        body += ["<details>", f"<summary>{escaped(section.title)}</summary>", ""]
+    else:
+        body += [f"#### {escaped(section.title)}", ""]
+        body += [f"- {escaped(line.strip())}" for line in section.sentences]
+        body += [""] if section.sentences else []
+    for table in section.tables:
+        body += [*_table(table), ""]
+    if section.title in _FOLDED:
+        body += ["</details>", ""]
+    return body
+
+
+def _table(table: Table) -> list[str]:
+    rules = ["---:" if column.is_number else "---" for column in table.columns]
+    titles = [escaped(column.title) for column in table.columns]
+    lines = [f"| {' | '.join(titles)} |", f"|{'|'.join(rules)}|"]
+    for row in table.rows:
+        cells = (
+            escaped(column.shorten(column.text(value), LONGEST_CELL))
+            for column, value in zip(table.columns, row, strict=True)
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def diff_page(shown: Shown) -> str:
+    """The whole page. Every name is escaped, and a policy forbids whatever would be more than text."""
+    title = " · ".join(labels(shown.comparison, shown.columns))
+    body = [part for section in sections(shown) for part in _section_page(section)]
+    return page(title, [f"<h1>{safe(title)}</h1>", *body])
+
+
+def _section_page(section: Section) -> Iterator[str]:
+    yield f'<section class="{"warning" if section.is_warning else "plain"}"><h2>{safe(section.title)}</h2>'
+    yield from bullets(section.sentences)
+    for table in section.tables:
+        headings = [Heading(column.title, not column.is_number) for column in table.columns]
+        rows = zip(*(table.texts(index) for index in range(len(headings))), strict=True)
+        yield from plain_table(headings, rows)
+    yield "</section>"

@@ -1,0 +1,408 @@
+"""A comparison in the lines and few words that its screen shows. Text and numbers only, no terminal.
+
+Engines are called by the letters of their columns: A is the baseline, or whatever stands first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from math import fsum
+
+from rich.cells import cell_len, set_cell_size
+
+from trex_tui.analysis.compare.model import Block, Comparison, Difference, Outcome, Row, Verdict
+from trex_tui.analysis.timing import end_to_end
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.report.views.compare import letter, signed_ms
+from trex_tui.report.views.layer_details import Line
+from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, shorten_middle
+
+MOST_REASONS = 12
+MOST_GROUPS = 40
+"""Rows of a matrix; the rest is one row."""
+LEAST_LABEL, MOST_LABEL = 8, 28
+LEAST_MS = 0.000_05
+"""Less than this is 0.0000."""
+_BETWEEN = re.compile(r",? (?:layers )?[+−]?[\d.]+ ms (?=\()")
+"""Milliseconds before a share, which tells the same in fewer letters."""
+SLOWER, FASTER = "▲", "▼"
+LEAST_NAME = 8
+
+
+class Matrix(str, Enum):
+    """What times are summed by; the values are words of the headings."""
+
+    KIND = "kind"
+    PRECISION = "precision"
+    MODULE = "module"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Where a line leads: to a block, or to a layer.
+
+    Attributes:
+        block: Place of the block; None if it is a layer.
+        engine, layer: Place of the engine in the comparison, and index of the layer in it.
+    """
+
+    block: int | None = None
+    engine: int = 0
+    layer: int = 0
+
+
+@dataclass(slots=True)
+class Story:
+    """Lines; the target of a line is the place of its goal.
+
+    Attributes:
+        totals: Number of the line where the totals begin; None if there are none.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    goals: list[Goal] = field(default_factory=list)
+    totals: int | None = None
+
+    def say(self, text: str, style: str = "plain", *, label: str = "", indent: int = 0) -> None:
+        """A line that leads nowhere."""
+        self.lines.append(Line(text, style, label, indent))
+
+    def link(self, text: str, goal: Goal, *, label: str = "", indent: int = 0) -> None:
+        """A line that leads somewhere."""
+        self.lines.append(Line(text, label=label, indent=indent, target=len(self.goals)))
+        self.goals.append(goal)
+
+
+def shaped_ms(value: float | None) -> str:
+    """A difference with its sign and a shape, so that neither colour nor a careful look is needed."""
+    text = signed_ms(value)
+    return {"+": f"{SLOWER} ", "−": f"{FASTER} "}.get(text[:1], "") + text
+
+
+def ratio_words(ratio: float | None) -> str:
+    """A ratio as a change in percent, with its sign; from a hundredfold on as a factor."""
+    if ratio is None:
+        return MISSING
+    pct = 100.0 * (ratio - 1.0)
+    if abs(pct) >= 10_000:
+        return f"{ratio:.0f}×"
+    text = f"{abs(pct):.1f}"
+    return f"{'' if not float(text) else '−' if pct < 0 else '+'}{text} %"
+
+
+def block_name(comparison: Comparison, block: Block) -> str:
+    """What to call a block, not yet harmless; what has no label is called by its first layer."""
+    if block.label:
+        return block.label
+    place = next(place for place, layers in enumerate(block.layers) if layers)
+    return comparison.engines[place].layers[block.layers[place][0]].name
+
+
+def is_changed(block: Block) -> bool:
+    """Whether it is otherwise in one engine than in another, in more than its time."""
+    return bool(block.changes or block.absent)
+
+
+def layer_ms(comparison: Comparison, place: int, layer: Layer) -> float | None:
+    """Latency of a layer as the comparison counts it: per sample if it does."""
+    return None if layer.latency_ms is None else layer.latency_ms / comparison.sides[place].per
+
+
+def formats_words(layer: Layer) -> str:
+    """Type and layout of what goes in and out, each once: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if both are that."""
+    parts = [
+        ", ".join(dict.fromkeys(tensor.description for tensor in tensors)) or MISSING
+        for tensors in (layer.inputs, layer.outputs)
+    ]
+    return " → ".join(dict.fromkeys(parts)) if layer.inputs or layer.outputs else ""
+
+
+# The lines above and below the table
+
+
+def title_words(comparison: Comparison, width: int) -> str:
+    """Which engines, and what can be said about each, in a line: names give way where there is no room."""
+    count = len(comparison.cautions)
+    warning = f"⚠ {plural(count, 'caution')} · " if count else ""
+    warning += "per sample · " if comparison.per_batch else ""
+    verdicts = [_verdict_words(comparison, place) for place in range(len(comparison.engines))]
+    names = [printable(side.label) for side in comparison.sides]
+    taken = cell_len(warning) + sum(2 + cell_len(words) for words in verdicts) + 3 * (len(names) - 1)
+    room = max(LEAST_NAME, (width - taken) // len(names))
+    parts = [
+        f"{letter(place)} {shorten_middle(name, room)}{words}"
+        for place, (name, words) in enumerate(zip(names, verdicts, strict=True))
+    ]
+    whole = warning + " · ".join(parts)
+    if cell_len(whole) <= width:
+        return whole
+    # The table and the words beside it name the engines; what is said about each stands nowhere else in a line.
+    others = [(letter(place), verdicts[place]) for place in comparison.others]
+    named = warning + " · ".join(f"{name}{words}" for name, words in others)
+    if cell_len(named) <= width:
+        return named
+    brief = " · ".join(f"{name}{_BETWEEN.sub(' ', words)}" for name, words in others)
+    return (f"⚠ {count} · " if count else "") + ("per sample · " if comparison.per_batch else "") + brief
+
+
+def _verdict_words(comparison: Comparison, place: int) -> str:
+    verdict, difference = comparison.verdicts[place], comparison.differences[place]
+    if verdict is None or difference is None:
+        return ""
+    if verdict.difference_ms is not None and verdict.difference_pct is not None:
+        ratio = ratio_words(1.0 + verdict.difference_pct / 100.0)
+        return f": {verdict.outcome.value} {signed_ms(verdict.difference_ms)} ms ({ratio})"
+    if difference.delta_ms is not None:
+        ratio = ratio_words(difference.ratio)
+        return f": {verdict.outcome.value}, layers {signed_ms(difference.delta_ms)} ms ({ratio})"
+    return f": {verdict.outcome.value}"
+
+
+def sum_words(
+    comparison: Comparison,
+    blocks: Sequence[Block],
+    remarks: Iterable[str] = (),
+    *,
+    only_changed: bool = False,
+) -> str:
+    """How much of each engine's time the blocks shown hold, and how much of the difference."""
+    whole = len(blocks) == len(comparison.blocks)
+    count = plural(len(comparison.blocks), "block")
+    changed = " changed" if only_changed else ""
+    parts = [count + changed if whole else f"{len(blocks)}{changed} of {count}"]
+    for place, side in enumerate(comparison.sides):
+        total = format_ms(side.latency_sum_ms)
+        shown = format_ms(_sum(block.latency_ms[place] for block in blocks))
+        parts.append(f"{letter(place)} {total}" if whole else f"{letter(place)} {shown}/{total}")
+    for place in comparison.others:
+        difference = comparison.differences[place]
+        total = signed_ms(difference.delta_ms if difference else None)
+        shown = signed_ms(_sum(block.deltas_ms[place] for block in blocks))
+        name = "Δ" if len(comparison.engines) == 2 else f"Δ{letter(place)}"
+        parts.append(f"{name} {total}" if whole else f"{name} {shown}/{total}")
+    parts[-1] += " ms"
+    parts += remarks
+    lacking = sum(side.unprofiled_layers for side in comparison.sides if side.latency_sum_ms is not None)
+    if lacking:
+        parts.append(f"{plural(lacking, 'layer')} without a time in no sum")
+    return " · ".join(parts)
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fsum(known) if known else None
+
+
+def block_words(block: Block) -> str:
+    """Why a block is a block, in a line."""
+    if block.is_one_sided:
+        return block.why
+    return f"{block.match.value} {100 * block.confidence:.0f} %: {block.why}"
+
+
+def layer_words(place: int, layer: Layer) -> str:
+    """What a layer is, in a line."""
+    precision = layer.precision.value if layer.precision else "precision unknown"
+    parts = [f"{letter(place)} layer {layer.index}", precision, layer.tactic or "", formats_words(layer)]
+    return " · ".join(part for part in (*parts, layer.name) if part)
+
+
+# The story of the whole
+
+
+def overview_story(comparison: Comparison, matrix: Matrix, width: int) -> Story:
+    """All there is to say of the comparison as a whole, the gravest first.
+
+    Args:
+        width: Cells for a line of the tables.
+    """
+    story = Story()
+    for caution in comparison.cautions:
+        story.say(caution.text, "warning", label="⚠")
+    for place in comparison.others:
+        difference, verdict = comparison.differences[place], comparison.verdicts[place]
+        if difference is not None and verdict is not None:
+            _difference(story, comparison, difference, verdict)
+    _engines(story, comparison, width)
+    if len(comparison.engines) > 2:
+        _ranking(story, comparison)
+    rows = {
+        Matrix.KIND: comparison.by_kind,
+        Matrix.PRECISION: comparison.by_precision,
+        Matrix.MODULE: comparison.by_module,
+    }[matrix]
+    following = list(Matrix)[(list(Matrix).index(matrix) + 1) % len(Matrix)]
+    story.totals = len(story.lines)
+    unit = "ms per sample" if comparison.per_batch else "ms"
+    story.say(f"By {matrix.value}, {unit} (t: by {following.value})", "section")
+    for line in _matrix_lines(comparison, rows, width):
+        story.say(line)
+    return story
+
+
+def _difference(story: Story, comparison: Comparison, difference: Difference, verdict: Verdict) -> None:
+    place = difference.engine
+    story.say(f"{letter(place)} against {letter(comparison.baseline)}: {verdict.outcome.value}", "heading")
+    story.say(verdict.why)
+    if verdict.outcome is not Outcome.UNKNOWN and verdict.method:
+        story.say(verdict.method, "muted")
+    story.say(difference.headline)
+    for reason in difference.reasons[:MOST_REASONS]:
+        story.link(reason.text, Goal(reason.blocks[0]), indent=2) if reason.blocks else story.say(
+            reason.text, indent=2
+        )
+    if rest := difference.reasons[MOST_REASONS:]:
+        words = f"{signed_ms(fsum(one.delta_ms for one in rest))} ms in {plural(len(rest), 'smaller group')}"
+        story.say(words, "muted", indent=2)
+    if abs(difference.unattributed_ms) >= LEAST_MS:
+        words = f"{signed_ms(difference.unattributed_ms)} ms in layers without a time on one side"
+        story.say(words, "muted", indent=2)
+    matches = ", ".join(
+        f"{count} by {match.value}" for match, count in difference.matches.items() if match.value != "none"
+    )
+    alone = next((count for match, count in difference.matches.items() if match.value == "none"), 0)
+    story.say(
+        f"Blocks: {matches or 'none matched'}{f', {alone} in one engine only' if alone else ''}.", "muted"
+    )
+
+
+def _engines(story: Story, comparison: Comparison, width: int) -> None:
+    story.say("Engines", "section")
+    for place, side in enumerate(comparison.sides):
+        engine = comparison.engines[place]
+        role = " (baseline)" if place == comparison.baseline else ""
+        name = shorten_middle(printable(side.label), max(LEAST_NAME, width - 6 - len(role)))
+        story.say(f"{name}{role}", label=letter(place))
+        story.say("  " + " · ".join(_engine_facts(comparison, place, engine)), "muted", indent=2)
+
+
+def _engine_facts(comparison: Comparison, place: int, engine: Engine) -> list[str]:
+    side = comparison.sides[place]
+    latency = end_to_end(engine)
+    sample = " per sample" if side.per != 1 else ""
+    facts = [
+        f"layers {format_ms(side.latency_sum_ms)} ms{sample}"
+        if side.latency_sum_ms is not None
+        else "no profile",
+        f"median {format_ms(latency.summary.median_ms / side.per)} ms{sample}"
+        if latency is not None and latency.summary.median_ms is not None
+        else "",
+        f"{side.matched_layers} of {plural(side.layers, 'layer')} matched",
+        f"weights {format_bytes(engine.weights_bytes)}" if engine.weights_bytes is not None else "",
+        engine.precision.value if engine.precision else "",
+        printable(side.device or ""),
+        f"TensorRT {printable(side.tensorrt_version)}" if side.tensorrt_version else "",
+        f"batch {side.batch}" if side.batch is not None else "",
+    ]
+    return [fact for fact in facts if fact]
+
+
+def _ranking(story: Story, comparison: Comparison) -> None:
+    story.say(f"Ranking, by {comparison.ranked_by}", "section")
+    best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
+    for rank, place in enumerate(comparison.ranking, start=1):
+        value = comparison.ranking_ms[place]
+        factor = f" · {value / best:.3f}×" if value is not None and best else ""
+        mark = str(rank) if value is not None else MISSING
+        name = printable(comparison.sides[place].label)
+        story.say(f"{letter(place)}  {format_ms(value)} ms{factor}  {name}", label=mark, indent=2)
+
+
+# Matrices
+
+
+def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> list[str]:
+    """A table of so many cells: without room for them, the differences of further engines are left out."""
+    places, others = range(len(comparison.engines)), list(comparison.others)
+    entries = [(printable(row.key) or "(none)", row.latency_ms, row.deltas_ms) for row in rows[:MOST_GROUPS]]
+    if rest := rows[MOST_GROUPS:]:
+        entries.append((f"{len(rest)} more", *_summed(rest, places)))
+    deltas = tuple(one.delta_ms if one else 0.0 for one in comparison.differences)
+    entries.append(("Σ", tuple(side.latency_sum_ms for side in comparison.sides), deltas))
+    cells = [
+        (name, [format_ms(times[place]) for place in places], [shaped_ms(found[place]) for place in others])
+        for name, times, found in entries
+    ]
+    heads = [f"{letter(place)} ms" for place in places], [f"Δ {letter(place)}" for place in others]
+    time_width = max(len(text) for _, times, _ in [("", *heads), *cells] for text in times)
+    delta_width = max(len(text) for _, _, found in [("", *heads), *cells] for text in found)
+    label = max(len("by"), *(cell_len(name) for name, _, _ in cells))
+
+    def room(deltas: int) -> int:
+        return width - (time_width + 2) * len(places) - (delta_width + 2) * deltas
+
+    shown = len(others)
+    while shown > 1 and room(shown) < LEAST_LABEL:
+        shown -= 1
+    label = max(LEAST_LABEL, min(label, room(shown), MOST_LABEL))
+    return [
+        _padded(name, label)
+        + "".join(f"  {text:>{time_width}}" for text in times)
+        + "".join(f"  {text:>{delta_width}}" for text in found[:shown])
+        for name, times, found in [("", *heads), *cells]
+    ]
+
+
+def _summed(
+    rows: Sequence[Row], places: Iterable[int]
+) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
+    places = list(places)
+    return (
+        tuple(_sum(row.latency_ms[place] for row in rows) for place in places),
+        tuple(_sum(row.deltas_ms[place] for row in rows) for place in places),
+    )
+
+
+def _padded(text: str, width: int) -> str:
+    return set_cell_size(shorten_middle(text, width), width)
+
+
+# The story of a block
+
+
+def block_story(comparison: Comparison, block: Block) -> Story:
+    """All about one block: why it is one, what differs, and its layers."""
+    story = Story()
+    story.say(block_name(comparison, block), "heading")
+    module = f" · module {'/'.join(block.module)}" if block.module else ""
+    story.say(f"{block.kind} · layers {block.shape}{module}")
+    story.say(block_words(block))
+    story.say("Time", "section")
+    for place in range(len(comparison.engines)):
+        story.say(_time_words(comparison, block, place), label=letter(place), indent=2)
+    if block.changes:
+        story.say("What changed", "section")
+        for change in block.changes:
+            engine = "" if len(comparison.engines) == 2 else f"{letter(change.engine)} "
+            words = f"{change.before or MISSING} → {change.after or MISSING}"
+            story.say(words, label=f"{engine}{change.kind.value}", indent=2)
+    for place, indices in enumerate(block.layers):
+        for index in indices:
+            _layer(story, comparison, place, comparison.engines[place].layers[index])
+    return story
+
+
+def _time_words(comparison: Comparison, block: Block, place: int) -> str:
+    if not block.layers[place]:
+        return f"no layer · {shaped_ms(block.deltas_ms[place])} ms"
+    words = f"{format_ms(block.latency_ms[place])} ms"
+    if place == comparison.baseline:
+        return words
+    return f"{words} · {shaped_ms(block.deltas_ms[place])} ms · {ratio_words(block.ratios[place])}"
+
+
+def _layer(story: Story, comparison: Comparison, place: int, layer: Layer) -> None:
+    story.say(f"Layer {layer.index} of {letter(place)}", "section")
+    story.link(layer.name, Goal(None, place, layer.index), indent=2)
+    precision = layer.precision.value if layer.precision else MISSING
+    story.say(
+        f"{format_ms(layer_ms(comparison, place, layer))} ms · {precision} · {layer.kind.value}", indent=2
+    )
+    if layer.tactic:
+        story.say(layer.tactic, label="tactic", indent=2)
+    if formats := formats_words(layer):
+        story.say(formats, label="formats", indent=2)

@@ -1,0 +1,656 @@
+"""The numbers of an engine beyond its totals: memory, compute, roofline, timing, gap, structure. As data and as sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from trex_tui.analysis.columns import derived
+from trex_tui.analysis.conditions import capture_document, capture_facts, doubts
+from trex_tui.analysis.gap import gap
+from trex_tui.analysis.memory import activation_memory, traffic_bytes
+from trex_tui.analysis.modules import by_module, fused_words
+from trex_tui.analysis.stability import Stability, Verdict
+from trex_tui.analysis.structure import (
+    Total,
+    by_stream,
+    critical_path,
+    device_transitions,
+    reformat_latency_ms,
+    reformats,
+    stream_words,
+    total_by,
+    total_by_kind,
+    total_by_precision,
+)
+from trex_tui.analysis.timing import (
+    SUMMARY_PERCENTILES,
+    SeriesStatistics,
+    TimingStatistics,
+    end_to_end,
+    enqueue_against_compute,
+    timing_statistics,
+)
+from trex_tui.artifacts.metadata import Metadata
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Binding, Layer
+from trex_tui.engine.tactics import parse_tactic
+from trex_tui.errors import Diagnostic, Severity
+from trex_tui.report.render_json import diagnostic_object, plain
+from trex_tui.text import (
+    MISSING,
+    format_bytes,
+    format_count,
+    format_ms,
+    format_pct,
+    format_shape,
+    plural,
+    printable,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+MOST_TENSORS = 10
+MOST_REFORMATS = 10
+
+
+def numbers(engine: Engine) -> dict[str, Any]:
+    """What `summary --json` has beside the totals; every key is always there, null where nothing is known."""
+    facts = derived(engine)
+    statistics = timing_statistics(engine)
+    return {
+        "memory": _memory(engine),
+        "compute": _compute(engine),
+        "device_model": plain(facts.roofline.device),
+        "roofline": {
+            "floor_ms": facts.roofline.floor_ms,
+            "layers_by_bound": plain(facts.roofline.counts),
+            "latency_ms_by_bound": plain(facts.roofline.latency_ms_by_bound),
+            "notes": plain(facts.roofline.sentences),
+            "assumptions": plain(facts.roofline.assumptions),
+        },
+        "timing": plain(statistics),
+        "enqueue": plain(enqueue_against_compute(engine, statistics)),
+        "gap": plain(gap(engine, statistics)),
+        "structure": _structure(engine),
+    }
+
+
+def _memory(engine: Engine) -> dict[str, Any]:
+    memory = activation_memory(engine)
+    peak = engine.layers[memory.peak_index] if memory.peak_index is not None else None
+    return {
+        "traffic_bytes": traffic_bytes(engine),
+        "peak_live_activation_bytes": memory.peak_bytes,
+        "peak_layer": plain(peak),
+        "live_at_peak": plain(memory.live_at_peak[:MOST_TENSORS]),
+        "live_at_peak_count": len(memory.live_at_peak),
+        "tensors_of_unknown_size": memory.unknown,
+    }
+
+
+def _compute(engine: Engine) -> dict[str, Any]:
+    computes = derived(engine).compute
+    known = [one.macs for one in computes if one.macs is not None]
+    return {
+        "macs": sum(known) if known else None,
+        "layers_with_macs": len(known),
+        "layers_without_macs": dict(Counter(one.reason for one in computes if one.reason)),
+        "by_tensor_cores": {one.key: plain(one) for one in by_tensor_cores(engine)},
+    }
+
+
+def by_tensor_cores(engine: Engine, layers: Sequence[Layer] | None = None) -> list[Total]:
+    """Time of the layers that multiply, by whether their kernels run on tensor cores: `yes`, `no`, `unknown`.
+
+    Args:
+        layers: Some of the engine's layers; by default all.
+    """
+    computes = derived(engine).compute
+    multiplying = [
+        layer
+        for layer in (engine.layers if layers is None else layers)
+        if computes[layer.index].macs or computes[layer.index].reason
+    ]
+
+    def answer(tactic_name: str | None) -> str | None:
+        tactic = parse_tactic(tactic_name)
+        return (
+            None if tactic is None or tactic.tensor_cores is None else "yes" if tactic.tensor_cores else "no"
+        )
+
+    return total_by(engine, lambda layer: answer(layer.tactic), multiplying)
+
+
+def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
+    """Time of the layers that compute or move data, by what it is bound by."""
+    points = derived(engine).roofline.points
+
+    def bound(layer: Layer) -> str | None:
+        found = points[layer.index].bound
+        return found.value if found else None
+
+    return total_by(engine, bound, (layer for layer in layers if layer.index in points))
+
+
+def _structure(engine: Engine) -> dict[str, Any]:
+    path, changes = critical_path(engine), reformats(engine)
+    return {
+        "critical_path": None
+        if path is None
+        else {
+            "latency_ms": path.latency_ms,
+            "latency_pct": path.latency_pct,
+            "layers": [layer.index for layer in path.layers],
+        },
+        "streams": plain(by_stream(engine)),
+        "streams_note": stream_words(engine),
+        "device_transitions": plain(device_transitions(engine)),
+        "reformats": {
+            "layers": len(changes),
+            "latency_ms": reformat_latency_ms(engine),
+            "slowest": plain(changes[:MOST_REFORMATS]),
+        },
+        "by_module": plain(by_module(engine)),
+        "by_module_note": fused_words(engine.layers),
+    }
+
+
+def number_facts(engine: Engine) -> list[tuple[str, str]]:
+    """The same for a person: a label and a sentence each."""
+    facts = derived(engine)
+    lines = [
+        ("Compute", _compute_words(engine)),
+        ("Activations", _memory_words(engine)),
+        ("Streams", stream_words(engine)),
+    ]
+    path = critical_path(engine)
+    if path is not None:
+        words = f"{format_ms(path.latency_ms)} ms, {format_pct(path.latency_pct)} % of all layers"
+        lines.append(("Critical path", f"{words}, over {plural(len(path.layers), 'layer')}"))
+    changes = reformats(engine)
+    if changes:
+        latency_ms = reformat_latency_ms(engine)
+        words = "time unknown" if latency_ms is None else f"{format_ms(latency_ms)} ms"
+        lines.append(("Reformats", f"{plural(len(changes), 'layer')}, {words}"))
+    times = facts.roofline.latency_ms_by_bound
+    bounds = [
+        f"{bound.value if bound else 'unknown'} {count}"
+        + ("" if times[bound] is None else f" ({format_ms(times[bound])} ms)")
+        for bound, count in facts.roofline.counts.items()
+        if count
+    ]
+    lines.append(("Bound by", ", ".join(bounds) or "unknown"))
+    lines += [("", printable(one)) for one in facts.roofline.sentences[:2]]
+    statistics = timing_statistics(engine)
+    if statistics is not None and statistics.stability is not None:
+        stability = statistics.stability
+        lines.append(("Timing", f"{stability.verdict.value}: {' '.join(stability.sentences)}"))
+    found = gap(engine, statistics)
+    if found is not None:
+        lines += [("Gap" if not number else "", one) for number, one in enumerate(found.sentences)]
+    return lines
+
+
+def _compute_words(engine: Engine) -> str:
+    compute = _compute(engine)
+    if compute["macs"] is None:
+        reasons = compute["layers_without_macs"]
+        return f"unknown: {next(iter(reasons))}" if reasons else "no convolution, GEMM or attention"
+    words = f"{format_count(compute['macs'])}MAC in {plural(compute['layers_with_macs'], 'layer')}"
+    missing = sum(compute["layers_without_macs"].values())
+    words += f", not known of {missing}" if missing else ""
+    on = [
+        f"{total.key} {format_pct(total.latency_pct)} %"
+        for total in by_tensor_cores(engine)
+        if total.latency_pct
+    ]
+    return words + (f"; on tensor cores: {', '.join(on)} of the time" if on else "")
+
+
+def _memory_words(engine: Engine) -> str:
+    memory = activation_memory(engine)
+    if memory.peak_bytes is None or memory.peak_index is None:
+        return "unknown"
+    at_least = "at least " if memory.unknown else ""
+    words = f"{at_least}{format_bytes(memory.peak_bytes)} live at once, at layer {memory.peak_index}; "
+    traffic = traffic_bytes(engine)
+    if traffic is None:
+        return words + "traffic unknown: the size of a tensor or of weights is not told"
+    return words + f"traffic {format_bytes(traffic)} per inference, weights included"
+
+
+SUMMARY_SCHEMA = "trex-tui/summary/1"
+
+
+def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic] = ()) -> dict[str, Any]:
+    """The object that `summary --json` prints. Absent facts are None.
+
+    Args:
+        engines: In the order they were found.
+        diagnostics: Those that belong to no engine.
+    """
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "engines": [engine_summary(engine) for engine in engines],
+        "diagnostics": [diagnostic_object(one) for one in diagnostics],
+    }
+
+
+def engine_summary(engine: Engine) -> dict[str, Any]:
+    """One element of `engines`."""
+    latency = end_to_end(engine)
+    return {
+        "name": engine.name,
+        "files": {kind.value: str(path) for kind, path in engine.files.items()},
+        "tensorrt_version": engine.tensorrt_version,
+        "device": engine.device_name,
+        "precision": engine.precision.value if engine.precision else None,
+        "builder_precision": engine.metadata.builder_precision,
+        "layers": len(engine.layers) if engine.has_graph or engine.has_profile else None,
+        "names_only": engine.names_only,
+        "optimization_profile": engine.optimization_profile,
+        "optimization_profiles": engine.optimization_profiles,
+        "bindings": {
+            "inputs": [_binding(one) for one in engine.bindings if one.is_input],
+            "outputs": [_binding(one) for one in engine.bindings if one.is_input is False],
+            "undetermined": [_binding(one) for one in engine.bindings if one.is_input is None],
+        },
+        "by_kind": _totals(total_by_kind(engine)),
+        "by_precision": _totals(total_by_precision(engine)),
+        "latency_sum_ms": engine.latency_sum_ms,
+        "profile_iterations": engine.profile_iterations,
+        "throughput_qps": latency.throughput_qps if latency else None,
+        "latency": _latency(engine),
+        "weights_bytes": engine.weights_bytes,
+        "known_weights_bytes": engine.known_weights_bytes,
+        "layers_hiding_weights": engine.layers_hiding_weights,
+        **numbers(engine),
+        "capture": capture_document(engine),
+        "diagnostics": [diagnostic_object(one) for one in engine.diagnostics],
+    }
+
+
+def _totals(totals: Sequence[Total]) -> dict[str, dict[str, float | int | None]]:
+    return {
+        total.key: {
+            "layers": total.layers,
+            "latency_ms": total.latency_ms,
+            "latency_pct": total.latency_pct,
+        }
+        for total in totals
+    }
+
+
+def _binding(binding: Binding) -> dict[str, Any]:
+    return {
+        "name": binding.name,
+        "shape": list(binding.shape) if binding.shape is not None else None,
+        "dtype": binding.dtype.value if binding.dtype else None,
+        "format": binding.format.text or None if binding.format else None,
+    }
+
+
+def _latency(engine: Engine) -> dict[str, Any] | None:
+    latency = end_to_end(engine)
+    if latency is None:
+        return None
+    summary = latency.summary
+    percentiles = dict.fromkeys(SUMMARY_PERCENTILES) | summary.percentiles_ms
+    return {
+        "min_ms": summary.min_ms,
+        "mean_ms": summary.mean_ms,
+        "median_ms": summary.median_ms,
+        "max_ms": summary.max_ms,
+        **{f"p{percentile:g}_ms": value for percentile, value in sorted(percentiles.items())},
+        "source": latency.source,
+        "queries": latency.queries,
+        "warmup_queries": latency.warmup_queries,
+    }
+
+
+def facts(engine: Engine) -> list[tuple[str, str]]:
+    """Label and value of everything worth a line about an engine; absent facts are words, not zeros."""
+    latency = end_to_end(engine)
+    lines = [
+        ("Device", printable(engine.device_name or "not stated")),
+        ("TensorRT", engine.tensorrt_version or "not stated (no log and no plan in the set)"),
+        ("Precision", _precision_words(engine)),
+        ("Layers", _layer_words(engine)),
+        ("Inputs", _binding_words([one for one in engine.bindings if one.is_input])),
+        ("Outputs", _binding_words([one for one in engine.bindings if one.is_input is False])),
+        ("Weights", _weights_words(engine)),
+    ]
+    if latency is None:
+        lines.append(("Latency", "unknown: neither a performance summary nor timing rows in the set"))
+    else:
+        summary = latency.summary
+        parts = [
+            f"{label} {format_ms(value)}"
+            for label, value in (
+                ("min", summary.min_ms),
+                ("mean", summary.mean_ms),
+                ("median", summary.median_ms),
+                ("max", summary.max_ms),
+                *((f"p{percentile:g}", value) for percentile, value in summary.percentiles_ms.items()),
+            )
+            if value is not None
+        ]
+        lines.append(("Latency ms", "  ".join(parts)))
+        if latency.throughput_qps is not None:
+            lines.append(("Throughput", f"{latency.throughput_qps:.2f} qps"))
+        lines.append(("  source", latency.source))
+    lines.append(("Layer times", _profile_words(engine)))
+    return [*lines, *((label, printable(text)) for label, text in capture_facts(engine))]
+
+
+def doubt_sentences(engine: Engine) -> list[str]:
+    """What the manifest of the capture says against the numbers, for people."""
+    texts = [printable(one.text) for one in doubts(engine)]
+    return [f"{text[:1].upper()}{text[1:]}." for text in texts]
+
+
+def _precision_words(engine: Engine) -> str:
+    main = engine.precision.value if engine.precision else "unknown"
+    allowed = engine.metadata.builder_precision
+    return f"{main} (builder was allowed {printable(allowed)})" if allowed else main
+
+
+def _layer_words(engine: Engine) -> str:
+    if not engine.has_graph and not engine.has_profile:
+        return "unknown: neither layer information nor a profile in the set"
+    idle = sum(not layer.kind.is_work for layer in engine.layers)
+    words = f"{len(engine.layers)}" + (
+        f", of which {idle} {'does' if idle == 1 else 'do'} no work (NoOp, constant, sync, shape)"
+        if idle
+        else ""
+    )
+    if engine.names_only:
+        words += "; names only"
+    if engine.optimization_profiles > 1:
+        words += f"; optimization profile {engine.optimization_profile} of {engine.optimization_profiles}"
+    return words
+
+
+def _binding_words(bindings: Sequence[Binding], most: int = 6) -> str:
+    words = []
+    for one in bindings[:most]:
+        shape = f" {format_shape(one.shape)}" if one.shape is not None else ""
+        words.append(printable(one.name) + shape + (f" {one.dtype.value}" if one.dtype else ""))
+    more = f", and {len(bindings) - most} more" if len(bindings) > most else ""
+    return ", ".join(words) + more if words else "unknown"
+
+
+def _weights_words(engine: Engine) -> str:
+    if engine.weights_bytes is not None:
+        return format_bytes(engine.weights_bytes)
+    if engine.known_weights_bytes is None:
+        return "unknown"
+    hidden = plural(engine.layers_hiding_weights, "layer hides its", "layers hide theirs")
+    return f"at least {format_bytes(engine.known_weights_bytes)}; {hidden}"
+
+
+def _profile_words(engine: Engine) -> str:
+    if engine.latency_sum_ms is None:
+        why = "the profile could not be read" if engine.profile_unread else "no profile in the set"
+        why = "the profile has no time for any layer" if engine.has_profile else why
+        return f"unknown: {why}"
+    words = f"sum {format_ms(engine.latency_sum_ms)} ms"
+    if engine.profile_iterations is not None:
+        words += f" over {plural(engine.profile_iterations, 'iteration')}"
+        if engine.profile_iterations == 1:
+            words += " (one iteration: the times are hardly more than a hint)"
+    return words
+
+
+def print_summary(engine: Engine, console: Console) -> None:
+    """The summary of one engine for a person."""
+    from rich.text import Text
+
+    console.print(Text(printable(engine.name), style="bold"))
+    console.print(_facts_grid(facts(engine)))
+    for title, totals in (("Kind", total_by_kind(engine)), ("Precision", total_by_precision(engine))):
+        if totals:
+            console.print()
+            console.print(_totals_table(title, totals, "█" if console.encoding.startswith("utf") else "#"))
+    console.print()
+    console.print(_facts_grid(number_facts(engine)))
+    for sentence in doubt_sentences(engine):
+        console.print(Text(f"caution: {sentence}", style="yellow"))
+    for diagnostic in engine.diagnostics:
+        console.print(Text(f"{diagnostic.severity.value}: {printable(str(diagnostic))}", style="yellow"))
+    console.print()
+
+
+def _facts_grid(lines: Sequence[tuple[str, str]]) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for label, value in lines:
+        grid.add_row(Text(label), Text(value))
+    return grid
+
+
+def _totals_table(title: str, totals: Sequence[Total], mark: str) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    table.add_column(title)
+    for heading in ("Layers", "ms", "%"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    top = max((total.latency_pct or 0.0 for total in totals), default=0.0)
+    for total in totals:
+        bar = mark * round(24 * (total.latency_pct or 0.0) / top) if top else ""
+        cells = (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
+        table.add_row(Text(total.key), *cells, Text(bar, style="cyan"))
+    return table
+
+
+NO_RUN = "Neither a performance summary nor timing rows in this set: the latency end to end is unknown."
+
+SERIES = (
+    ("latency", "latency"),
+    ("compute", "compute"),
+    ("enqueue", "enqueue"),
+    ("h2d", "H2D"),
+    ("d2h", "D2H"),
+)
+"""Attribute of the statistics, and its heading."""
+STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "max")
+_MEDIAN = STATISTICS.index("median")
+
+_ENGINE_FACTS = ("Device", "TensorRT", "Precision", "Layers")
+_BINDINGS = ("Inputs", "Outputs")
+_USUAL = frozenset({"", "-1", "disabled", "default", "none"})
+# Label of trtexec's log, words for it, and values that are not worth a word. `{}` is the value.
+_BUILD_OPTIONS = (
+    ("BuilderOptimizationLevel", "optimization level {}", ()),
+    ("Sparsity", "sparsity {}", ()),
+    ("Refit", "refittable", ()),
+    ("Strip weights", "weights stripped", ()),
+    ("Weight Streaming", "weight streaming", ()),
+    ("Version Compatible", "version compatible", ()),
+    ("Safe mode", "safe mode", ()),
+    ("Allow GPU fallback for DLA", "GPU fallback for DLA", ()),
+    ("MaxAuxStreams", "at most {} auxiliary streams", ()),
+    ("avgTiming", "{} timing runs per tactic", ("8",)),
+    ("Runtime Platform", "runtime platform {}", ("same as build",)),
+)
+_RUN_OPTIONS = (
+    ("CUDA Graph", "CUDA graph", ()),
+    ("Data transfers", "copies of inputs and outputs", ()),
+    ("Spin-wait", "spin-wait", ()),
+    ("ExposeDMA", "copies exposed", ()),
+    ("Inference Streams", "{} inference streams", ("1",)),
+    ("Streams", "{} streams", ("1",)),
+    ("Duration", "{}", ()),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the overview has to compute.
+
+    Attributes:
+        statistics: Of the timing run; None if no file has any.
+        words: Label -> sentences, as `number_facts` tells them.
+    """
+
+    statistics: TimingStatistics | None
+    words: Mapping[str, tuple[str, ...]]
+
+
+def analyse(engine: Engine) -> Analysis:
+    """Compute it: up to a second for 20 000 layers or long timing runs."""
+    words: dict[str, list[str]] = {}
+    label = ""
+    for name, sentence in number_facts(engine):
+        label = name or label
+        words.setdefault(label, []).append(sentence)
+    return Analysis(timing_statistics(engine), {name: tuple(lines) for name, lines in words.items()})
+
+
+def engine_facts(engine: Engine) -> list[tuple[str, str]]:
+    """What the engine is, and how it was built and run."""
+    known = dict(facts(engine))
+    metadata = engine.metadata
+    return [
+        *((label, known[label]) for label in _ENGINE_FACTS),
+        *_option_facts(metadata),
+        ("Notes", notes_words(engine)),
+        *((label, known[label]) for label in _BINDINGS),
+    ]
+
+
+def _option_facts(metadata: Metadata) -> list[tuple[str, str]]:
+    if not metadata.build_options and not metadata.inference_options:
+        return [("Options", "not stated (no log and no metadata in the set)")]
+    return [
+        ("Built with", _option_words(metadata.build_options, _BUILD_OPTIONS)),
+        ("Run with", _option_words(metadata.inference_options, _RUN_OPTIONS)),
+    ]
+
+
+def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
+    """On which machine and in which state of it the set was captured; nothing without a manifest."""
+    return [(label, printable(text)) for label, text in capture_facts(engine, now)]
+
+
+def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
+    """Weights and activations."""
+    return [("Weights", dict(facts(engine))["Weights"]), *_told(analysis, ("Activations",))]
+
+
+def work_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
+    """What the layers do, and how they hang together."""
+    lines = [("Layer times", dict(facts(engine))["Layer times"])] if engine.has_profile else []
+    return lines + _told(analysis, ("Compute", "Streams", "Critical path", "Reformats"))
+
+
+def _told(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tuple[str, str]]:
+    if analysis is None:
+        return [(label, "…") for label in labels]
+    return [(label, " ".join(analysis.words[label])) for label in labels if label in analysis.words]
+
+
+def no_profile(engine: Engine) -> str:
+    """Why there is no layer with a time."""
+    why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
+    return f"{why}: latency is unknown."
+
+
+def gap_sentences(engine: Engine, analysis: Analysis | None) -> tuple[str, ...]:
+    """The sum of the layers against the latency end to end."""
+    if not engine.has_profile:
+        return ()
+    return ("…",) if analysis is None else analysis.words.get("Gap", ())
+
+
+def bound_sentences(analysis: Analysis | None) -> tuple[str, ...]:
+    """What keeps layers from being put under the roof."""
+    lines = () if analysis is None else analysis.words.get("Bound by", ())[1:]
+    return tuple(f"{line[:1].upper()}{line[1:]}." for line in lines)
+
+
+def stability_words(analysis: Analysis) -> str:
+    """The verdict on the timing run, and what it rests on."""
+    run = analysis.statistics.stability if analysis.statistics else None
+    return "unknown: no timing rows in this set" if run is None else steadiness_words(run)
+
+
+def steadiness_words(run: Stability) -> str:
+    """The verdict in a word, unless the sentences behind it begin with one."""
+    told = " ".join(run.sentences)
+    if run.verdict is Verdict.STABLE:
+        return told
+    return f"{run.verdict.value}: {told}" if told else run.verdict.value
+
+
+def notes_words(engine: Engine) -> str:
+    """How many diagnostics there are, by severity."""
+    if not engine.diagnostics:
+        return "none: nothing was wrong with the files"
+    counts = Counter(one.severity for one in engine.diagnostics)
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
+    return ", ".join(plural(counts[severity], names[severity]) for severity in Severity if counts[severity])
+
+
+def _option_words(options: Mapping[str, object], wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> str:
+    if not options:
+        return "not stated"
+    words = []
+    for label, sentence, usual in wanted:
+        value = str(options.get(label, "")).strip()
+        if value.lower() not in _USUAL and value.lower() not in usual:
+            words.append(sentence.format(printable(value)))
+    return ", ".join(words) or "the usual options"
+
+
+def performance_table(
+    statistics: TimingStatistics, most: int = len(SERIES)
+) -> tuple[list[tuple[str, ...]], list[tuple[str, str]]]:
+    """The statistics as rows of cells, headings first, and the series beyond `most` as facts, by their medians."""
+    present = [
+        (heading, _figures(series))
+        for attribute, heading in SERIES
+        if (series := getattr(statistics, attribute)) is not None
+    ]
+    shown = present[:most]
+    rows = [("ms", *(heading for heading, _ in shown))] if shown else []
+    for place, name in enumerate(STATISTICS):
+        cells = [figures[place] for _, figures in shown]
+        if any(cell != MISSING for cell in cells):
+            rows.append((name, *cells))
+    others = [(f"{heading} ms", f"median {figures[_MEDIAN]}") for heading, figures in present[most:]]
+    return rows, others
+
+
+def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
+    """The throughput, if any file tells it."""
+    value = statistics.throughput_qps
+    return [] if value is None else [("Throughput", f"{value:.2f} qps")]
+
+
+def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
+    """Steadiness and source of the timing run."""
+    statistics = analysis.statistics
+    return (
+        []
+        if statistics is None
+        else [("Steadiness", stability_words(analysis)), ("Source", statistics.origin)]
+    )
+
+
+def _figures(series: SeriesStatistics) -> list[str]:
+    percentiles = (series.percentiles_ms.get(one) for one in (90.0, 95.0, 99.0))
+    values = (series.min_ms, series.median_ms, series.mean_ms, *percentiles, series.max_ms)
+    return [format_ms(value) for value in values]

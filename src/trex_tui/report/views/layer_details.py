@@ -1,0 +1,340 @@
+"""Everything that is known of a layer, in lines: what the details pane shows. Text and numbers only, no terminal."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+from trex_tui.analysis.columns import Derived
+from trex_tui.analysis.compute import Compute
+from trex_tui.analysis.dataflow import Neighbour, consumers_of, producers_of
+from trex_tui.analysis.modules import Group, Grouping, Share, by_onnx_node
+from trex_tui.analysis.structure import hottest, sum_latency_ms
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine.tactics import Shape, Tactic, parse_tactic
+from trex_tui.text import (
+    format_bytes,
+    format_count,
+    format_ms,
+    format_pct,
+    format_shape,
+    plural,
+    printable,
+    shorten_middle,
+)
+
+LONGEST_HEADING = 200
+"""A name with more characters is cut in the heading, and stands in full further down."""
+MOST_NEIGHBOURS = 40
+"""More producers or consumers than this are summed up."""
+MOST_SLOWEST = 10
+UNKNOWN_LIBRARY = "unknown"
+"""What `parse_tactic` calls the library of a name that fits no pattern."""
+_HIDDEN_ATTRIBUTES = frozenset({"Metadata"})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, not yet made safe for a terminal.
+
+    Attributes:
+        style: `heading`, `section`, `plain`, `muted`, or `warning`.
+        label: What stands before the text.
+        indent: Cells before all.
+        target: Index of the layer that the line leads to; None for most.
+    """
+
+    text: str
+    style: str = "plain"
+    label: str = ""
+    indent: int = 0
+    target: int | None = None
+
+
+def layer_lines(
+    engine: Engine,
+    layer: Layer,
+    facts: Derived | str | None = None,
+    findings: Sequence[Line] = (),
+    build: Sequence[Line] = (),
+) -> Iterator[Line]:
+    """What there is to say of a layer.
+
+    Args:
+        facts: What takes a computation over the whole engine; without it, the lines say that it is being computed; a
+            text says why it is not there.
+        findings: What is remarkable about the layer; nothing is said of findings where there are none.
+        build: What the log of the build tells of it; nothing is said of the build where there are none.
+    """
+    yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
+    yield Line(_first_words(layer))
+    yield from _time_lines(engine, layer)
+    if findings:
+        yield Line("Findings", "section")
+        yield from findings
+    outside = {binding.name for binding in engine.bindings}
+    yield from _tensor_lines("Inputs", layer.inputs, layer.constant_inputs, outside)
+    yield from _tensor_lines("Outputs", layer.outputs, frozenset(), outside)
+    yield from _byte_lines(layer)
+    yield from _neighbour_lines("Producers", "←", producers_of(engine, layer))
+    yield from _neighbour_lines("Consumers", "→", consumers_of(engine, layer))
+    yield from _tactic_lines(layer)
+    if build:
+        yield Line("Build", "section")
+        yield from build
+    yield from _compute_lines(layer, facts)
+    if layer.onnx_nodes:
+        yield Line(f"ONNX nodes ({len(layer.onnx_nodes)})", "section")
+        yield from (Line(node, indent=2) for node in layer.onnx_nodes)
+    if len(printable(layer.name)) > LONGEST_HEADING:
+        yield Line("Full name", "section")
+        yield Line(layer.name, indent=2)
+    shown = {key: value for key, value in layer.attributes.items() if key not in _HIDDEN_ATTRIBUTES}
+    if shown:
+        yield Line("Attributes, as the file has them", "section")
+        for key, value in shown.items():
+            yield Line(value if isinstance(value, str) else json.dumps(value), label=key, indent=2)
+
+
+def _first_words(layer: Layer) -> str:
+    types = [one for one in (layer.layer_type, layer.parameter_type) if one]
+    words = [layer.kind.value, layer.precision.value if layer.precision else "precision unknown"]
+    words += [" / ".join(dict.fromkeys(types))] if types else ["only its name is known"]
+    words += [f"stream {layer.stream}"] if layer.stream is not None else []
+    words += [layer.device.value] if layer.device else []
+    return " · ".join(words)
+
+
+# Time
+
+
+@lru_cache(maxsize=8)
+def _times(engine: Engine) -> list[float]:
+    return sorted(layer.latency_ms for layer in engine.layers if layer.latency_ms is not None)
+
+
+def _time_lines(engine: Engine, layer: Layer) -> Iterator[Line]:
+    if layer.latency is None or layer.latency_ms is None:
+        reason = "the profile has no row for it" if engine.has_profile else _no_profile(engine)
+        yield Line(f"latency unknown: {reason}", "muted")
+        return
+    times = _times(engine)
+    place = len(times) - bisect_right(times, layer.latency_ms) + 1
+    share = format_pct(engine.latency_pct(layer))
+    rank = f"no. {place} of {len(engine.layers)} by time"
+    yield Line(f"{format_ms(layer.latency_ms)} ms · {share} % of all layers · {rank}")
+    more = []
+    if layer.latency.median_ms is not None:
+        more.append(f"median {format_ms(layer.latency.median_ms)} ms")
+    if layer.latency.total_ms is not None and engine.profile_iterations:
+        more.append(f"{format_ms(layer.latency.total_ms)} ms in {engine.profile_iterations} iterations")
+    if more:
+        yield Line(" · ".join(more), "muted")
+
+
+# Tensors and bytes
+
+
+def _tensor_lines(
+    title: str, tensors: Sequence[Tensor], constants: frozenset[str], outside: set[str]
+) -> Iterator[Line]:
+    if not tensors:
+        return
+    yield Line(f"{title} ({len(tensors)})", "section")
+    for tensor in tensors:
+        logical, allocated = tensor.logical_bytes, tensor.allocated_bytes
+        size = format_bytes(logical) if logical is not None else "size unknown"
+        if allocated is not None and allocated != logical:
+            size += f", {format_bytes(allocated)} allocated"
+        yield Line(f"{format_shape(tensor.shape)} · {tensor.description} · {size}", indent=2)
+        words = [tensor.name]
+        words += ["constant"] if tensor.name in constants else []
+        words += ["binding of the network"] if tensor.name in outside else []
+        words += [f"in memory of the {tensor.location.lower()}"] if tensor.location == "Host" else []
+        yield Line(" · ".join(words), "muted", indent=4)
+
+
+def _byte_lines(layer: Layer) -> Iterator[Line]:
+    if layer.layer_type is None:
+        return
+    yield Line("Bytes", "section")
+    known = layer.io_bytes is not None
+    io = (
+        f"{format_bytes(layer.io_bytes)}, {format_bytes(layer.io_allocated_bytes)} allocated"
+        if known
+        else "unknown"
+    )
+    yield Line(io, label="in and out", indent=2)
+    weights = format_bytes(layer.weights_bytes) if layer.weights_bytes is not None else "unknown"
+    yield Line(weights, label="weights", indent=2)
+    if layer.footprint_allocated_bytes is not None:
+        yield Line(f"{format_bytes(layer.footprint_allocated_bytes)} allocated", label="all", indent=2)
+
+
+# Neighbours
+
+
+def _neighbour_lines(title: str, sign: str, others: Sequence[Neighbour]) -> Iterator[Line]:
+    if not others:
+        return
+    yield Line(f"{title} ({len(others)})", "section")
+    for one in others[:MOST_NEIGHBOURS]:
+        yield _link_line(one.layer, f"{sign}{' ◉' if one.is_loop else ''}")
+    rest = [one.layer for one in others[MOST_NEIGHBOURS:]]
+    if rest:
+        yield Line(f"+{len(rest)} more, {format_ms(sum_latency_ms(rest))} ms", "muted", indent=2)
+
+
+def _link_line(layer: Layer, sign: str) -> Line:
+    time = "time unknown" if layer.latency_ms is None else f"{format_ms(layer.latency_ms)} ms"
+    words = f"{sign} {layer.index} · {time} · {layer.kind.value} · {layer.name}"
+    return Line(words, indent=2, target=layer.index)
+
+
+# The tactic
+
+
+def _tactic_lines(layer: Layer) -> Iterator[Line]:
+    if not layer.tactic and not layer.tactic_value:
+        return
+    yield Line("Tactic", "section")
+    yield Line(layer.tactic or "no name", indent=2)
+    tactic = parse_tactic(layer.tactic)
+    if tactic is not None and tactic.library != UNKNOWN_LIBRARY:
+        yield from (Line(text, label=label, indent=2) for label, text in _tactic_facts(tactic) if text)
+    elif layer.tactic:
+        yield Line("its name follows no pattern that is known", "muted", indent=2)
+    if layer.tactic_value:
+        yield Line(layer.tactic_value, label="id", indent=2)
+
+
+def _tactic_facts(tactic: Tactic) -> list[tuple[str, str]]:
+    cores = "unknown" if tactic.tensor_cores is None else "yes" if tactic.tensor_cores else "no"
+    types = [
+        f"{word} {dtype.value}"
+        for word, dtype in (
+            ("in", tactic.input_type),
+            ("compute", tactic.compute_type),
+            ("accumulate", tactic.accumulate_type),
+            ("out", tactic.output_type),
+        )
+        if dtype is not None
+    ]
+    special = [
+        word for word, yes in (("sparse 2:4", tactic.is_sparse), ("Winograd", tactic.is_winograd)) if yes
+    ]
+    return [
+        ("library", tactic.library),
+        ("written for", f"sm_{tactic.architecture}" if tactic.architecture else ""),
+        ("tensor cores", cores),
+        ("types", " → ".join(types)),
+        ("tile", _extents(tactic.tile, "M×N×K")),
+        ("stages", str(tactic.stages) if tactic.stages else ""),
+        ("warps", _extents(tactic.warps, "M×N×K")),
+        ("instruction", _extents(tactic.instruction, "M×N×K")),
+        ("filter", _extents(tactic.filter_shape, "R×S")),
+        ("alignment", plural(tactic.alignment, "element") if tactic.alignment else ""),
+        ("epilogue", tactic.epilogue or ""),
+        ("operators", " ".join(tactic.operators)),
+        ("special", ", ".join(special)),
+    ]
+
+
+def _extents(shape: Shape | None, meaning: str) -> str:
+    return f"{format_shape(shape)} ({meaning[: 2 * len(shape) - 1]})" if shape else ""
+
+
+# What it computes
+
+
+def _compute_lines(layer: Layer, facts: Derived | str | None) -> Iterator[Line]:
+    if layer.layer_type is None or not layer.kind.is_work:
+        return
+    yield Line("Compute", "section")
+    if facts is None:
+        yield Line("being computed …", "muted", indent=2)
+        return
+    if isinstance(facts, str):
+        yield Line(facts, "muted", indent=2)
+        return
+    product = _product_words(facts.compute[layer.index])
+    if product:
+        yield Line(product, label="M×N×K", indent=2)
+    sentences = facts.roofline.describe(layer.index)
+    if all(one.startswith(("assumed:", "not ")) for one in sentences):
+        sentences = [one for one in sentences if one.startswith("not ")]
+    for sentence in sentences:
+        style = "muted" if sentence.startswith(("assumed:", "not ")) else "plain"
+        yield Line(sentence, style, indent=2)
+
+
+def _product_words(compute: Compute) -> str:
+    extents = (compute.m, compute.n, compute.k)
+    if compute.macs is None or None in extents:
+        return ""
+    words = "×".join(str(extent) for extent in extents)
+    batch = f" in a batch of {compute.batch}" if compute.batch and compute.batch > 1 else ""
+    return f"{words}{batch}: {format_count(compute.macs)} MACs"
+
+
+# Groups
+
+
+@lru_cache(maxsize=8)
+def node_shares(engine: Engine) -> dict[str, Share]:
+    """The time of each ONNX node, by its name; kept for the last few engines."""
+    return {share.name: share for share in by_onnx_node(engine)}
+
+
+def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Line]:
+    """What there is to say of a group of layers."""
+    yield Line(shorten_middle(printable(group.name), LONGEST_HEADING), "heading")
+    yield Line(plural(len(group.layers), "layer"))
+    yield from _group_time_lines(engine, group)
+    if grouping is Grouping.ONNX:
+        share = node_shares(engine).get(group.path[-1])
+        if share is not None and share.latency_ms is not None:
+            yield Line("This is the time of the layers that name it first among their ONNX nodes.", "muted")
+            words = f"{format_ms(share.latency_ms)} ms in {plural(share.layers, 'layer')}"
+            yield Line(f"With each layer's time shared equally among its nodes: {words}.", "muted")
+    kinds: dict[str, int] = {}
+    for layer in group.layers:
+        kinds[layer.kind.value] = kinds.get(layer.kind.value, 0) + 1
+    most = sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
+    yield Line("Kinds", "section")
+    yield Line(" · ".join(f"{count} {kind}" for kind, count in most), indent=2)
+    slowest = hottest(group.layers, MOST_SLOWEST)
+    if slowest:
+        yield Line("Slowest", "section")
+        yield from (_link_line(layer, "·") for layer in slowest)
+
+
+def _no_profile(engine: Engine) -> str:
+    return "the profile could not be read" if engine.profile_unread else "no profile in this set"
+
+
+def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:
+    total = engine.latency_sum_ms
+    if group.latency_ms is None or not total:
+        yield Line(f"latency unknown: {_no_profile(engine)}", "muted")
+        return
+    share = format_pct(100.0 * group.latency_ms / total)
+    yield Line(f"{format_ms(group.latency_ms)} ms · {share} % of all layers")
+    without = sum(layer.latency_ms is None for layer in group.layers)
+    if without:
+        yield Line(f"{plural(without, 'layer')} without a time", "muted")
+
+
+def targets_in(lines: Sequence[Line]) -> list[int]:
+    """Which of the lines lead to a layer."""
+    return [number for number, line in enumerate(lines) if line.target is not None]
+
+
+def label_width(lines: Sequence[Line]) -> int:
+    """Cells for the labels of a block of lines, so that the texts stand below each other."""
+    return max(chain((len(printable(line.label)) for line in lines if line.label), (0,)))

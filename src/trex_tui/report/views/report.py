@@ -1,0 +1,95 @@
+"""What lies beside an engine's own files: the state of the machine that captured it, and how far its outputs are off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from trex_tui.errors import Diagnostic
+from trex_tui.report.document import TOP, Document, Part, Section
+from trex_tui.report.views.accuracy import engines_sections
+from trex_tui.report.views.build import build_sections
+from trex_tui.report.views.compare import Shown, diff_document, sections
+from trex_tui.report.views.engine import condition_facts, doubt_sentences
+from trex_tui.report.views.findings import lint_sections, note_sections
+from trex_tui.report.views.layers import group_sections, hot_sections, memory_sections, roofline_sections
+from trex_tui.report.views.lint import EngineReport
+from trex_tui.report.views.subject import Subject, subject_of
+from trex_tui.report.views.timing import summary_sections, timing_sections
+from trex_tui.text import plural, printable
+
+
+def capture_sections(subject: Subject) -> Iterator[Section]:
+    """The machine and what of its state casts doubt on the numbers; nothing without a manifest."""
+    facts = condition_facts(subject.engine)
+    if not facts:
+        return
+    sentences = doubt_sentences(subject.engine)
+    yield Section("capture", "Capture", sentences=sentences, facts=facts, is_warning=bool(sentences))
+
+
+def accuracy_sections(subject: Subject) -> Iterator[Section]:
+    """Results of `accuracy` that are about the engine."""
+    yield from engines_sections([subject.engine])
+
+
+def comparison_part(shown: Shown) -> Part:
+    """Sentences and tables of `diff`; JSON holds the object of `diff --json`, with the blocks that are shown."""
+    data = diff_document(replace(shown, blocks=shown.rows))
+    return Part("comparison", "Comparison", list(sections(shown)), data=data)
+
+
+SECTIONS: tuple[Callable[[Subject], Iterator[Section]], ...] = (
+    summary_sections,
+    capture_sections,
+    timing_sections,
+    hot_sections,
+    group_sections,
+    memory_sections,
+    roofline_sections,
+    lint_sections,
+    build_sections,
+    note_sections,
+)
+"""What makes the sections about an engine, in the order of the report; each yields none where it has nothing to say."""
+
+
+def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: bool = True) -> Part:
+    """The part about an engine.
+
+    Args:
+        number: From 1.
+        lint: The engine, and what lint says of it.
+        top: Rows of a table; None for all.
+        is_alone: No comparison stands before it, which has what is known of the outputs.
+    """
+    subject = subject_of(lint, top)
+    makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
+    sections = [section for make in makers for section in make(subject)]
+    return Part(f"engine-{number}", printable(lint.engine.name), sections, engine=lint.engine)
+
+
+def make_report(
+    engines: Sequence[EngineReport],
+    compared: Shown | None = None,
+    diagnostics: Sequence[Diagnostic] = (),
+    top: int | None = TOP,
+) -> Document:
+    """The comparison first, then a part for each engine.
+
+    Args:
+        engines: Each with what lint says of it.
+        compared: None for one engine.
+        diagnostics: Of files that belong to none of them.
+        top: Rows of a table; None for all.
+    """
+    names = [printable(one.engine.name) for one in engines]
+    title = (
+        " · ".join(names) if len(names) < 4 else f"{names[0]} and {plural(len(names) - 1, 'other engine')}"
+    )
+    parts = [comparison_part(compared)] if compared else []
+    parts += [
+        engine_part(number, one, top, is_alone=compared is None)
+        for number, one in enumerate(engines, start=1)
+    ]
+    return Document(title, parts, tuple(diagnostics))

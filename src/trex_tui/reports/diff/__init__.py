@@ -1,1 +1,0 @@
-"""Comparisons out of the terminal: text, Markdown, JSON, CSV and HTML, and the gates that a build may fail by."""

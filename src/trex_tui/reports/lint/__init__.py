@@ -1,1 +1,0 @@
-"""What lint found, for people, scripts, code hosts and pull requests."""

@@ -1,1 +1,0 @@
-"""The report of one or more engines: one document, told as HTML, Markdown and JSON."""

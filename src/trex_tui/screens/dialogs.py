@@ -1,0 +1,383 @@
+"""What the small windows over a screen have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from trex_tui.text import printable, shorten_middle
+from trex_tui.widgets.actions import Place
+from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.chrome import KeyFooter
+from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
+from trex_tui.widgets.scroll import TextScroll
+from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.text_view import TextLine, WrappedLines
+
+Result = TypeVar("Result")
+LEAST_WIDTH = 12
+
+
+def is_open(screen: Screen[Any]) -> bool:
+    """Whether a screen is still there to be dismissed.
+
+    Several Enters may arrive in one packet: what they choose is in the queue of the window when the first one closes it, and
+    Textual would close the screen below for each of the others.
+    """
+    return screen in screen.app.screen_stack
+
+
+def bring_to_top(screen: Screen[Any]) -> bool:
+    """Close what is over a screen, which Textual would dismiss in its stead; False if it is closed itself."""
+    while is_open(screen) and screen.app.screen is not screen:
+        screen.app.pop_screen()
+    return is_open(screen)
+
+
+class Dialog(ModalScreen[Result]):
+    """A window that Esc and q close without a result."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.DIALOG)
+    # In fewer cells a list would have no width, and Textual fails to wrap its options.
+    HORIZONTAL_BREAKPOINTS = [(0, "-tiny"), (LEAST_WIDTH, "-roomy")]  # noqa: RUF012
+
+    DEFAULT_CSS = """
+    Dialog {
+        align: center middle;
+        background: $background 60%;
+        & > .dialog, & > .dialog:focus {
+            width: auto;
+            height: auto;
+            min-width: 34;
+            max-width: 96%;
+            max-height: 90%;
+            padding: 0 1;
+            border: round $primary;
+            border-title-color: $accent;
+            border-title-style: bold;
+            border-subtitle-color: $text-muted;
+            background: $surface;
+        }
+        &.-tiny > .dialog { max-width: 34; }
+    }
+    """
+
+    def on_mount(self) -> None:
+        """The line of keys on the screen below tells the keys of this window."""
+        self.set_class(
+            self.app.size.width < LEAST_WIDTH, "-tiny"
+        )  # Breakpoints count after the first layout.
+        self.bindings_updated_signal.subscribe(self, self._tell_footer)
+
+    def on_unmount(self) -> None:
+        """It tells those of the screen again, or of the window that follows."""
+        self._tell_footer()
+
+    def _tell_footer(self, _: object = None) -> None:
+        stack = self.app.screen_stack
+        footers = [footer for screen in stack for footer in screen.query(KeyFooter)]
+        if footers and stack[-1].is_attached:
+            footers[-1].follow(stack[-1])
+
+    def dismiss(self, result: Result | None = None) -> AwaitComplete:
+        """Close, once."""
+        return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
+
+    def action_dismiss_dialog(self) -> None:
+        """Close without a result."""
+        self.dismiss(None)
+
+
+class TextScreen(Dialog[None]):
+    """Text in a window as wide as it needs to be."""
+
+    DEFAULT_CSS = """
+    TextScreen WrappedLines { width: auto; max-width: 100%; }
+    """
+
+    def __init__(self, title: str, lines: Sequence[TextLine]) -> None:
+        super().__init__()
+        self._title, self._lines = title, lines
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        window = TextScroll(WrappedLines(self._lines), classes="dialog")
+        window.border_title = self._title
+        window.border_subtitle = "j k scroll · Esc closes"
+        yield window
+
+
+class Options(OptionList):
+    """An option list for vim hands; in a window it looks like one."""
+
+    DEFAULT_CSS = """
+    Options.dialog {
+        padding: 0;
+        &:focus { background-tint: transparent; }
+        &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
+            color: $foreground;
+            background: $surface;
+            text-style: reverse;
+        }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j", "cursor_down", show=False),
+        Binding("k", "cursor_up", show=False),
+        Binding("g", "first", show=False),
+        Binding("G", "last", show=False),
+        Binding("ctrl+d", "page_down", show=False),
+        Binding("ctrl+u", "page_up", show=False),
+    ]
+
+    def action_page_up(self) -> None:
+        """Turn a page."""
+        if has_room(self):
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Turn a page."""
+        if has_room(self):
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+
+def has_room(options: OptionList) -> bool:
+    """Whether a line of a list is on screen: without, Textual fails to turn its pages."""
+    return bool(options.scrollable_content_region)
+
+
+class ChooseScreen(Dialog[str]):
+    """A list to choose from; the result is the key of the choice, or None."""
+
+    def __init__(self, title: str, options: dict[str, str], current: str | None = None) -> None:
+        """Args: options: Key -> what is shown; current: where the cursor starts."""
+        super().__init__()
+        self._title, self._options, self._current = title, options, current
+
+    def compose(self) -> ComposeResult:
+        """The options."""
+        options = [Option(Content(printable(text))) for text in self._options.values()]
+        choices = Options(*options, classes="dialog")
+        choices.border_title = Content(self._title).markup  # names in it are no markup
+        choices.border_subtitle = "Enter chooses · Esc closes"
+        yield choices
+
+    def on_mount(self) -> None:
+        """Start on the current choice."""
+        keys = list(self._options)
+        choices = self.query_one(Options)
+        choices.highlighted = keys.index(self._current) if self._current in keys else 0
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(list(self._options)[event.option_index])
+
+
+def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> None:
+    """Offer the columns of a table; the choice sorts, choosing the sorted one again reverses.
+
+    Args:
+        natural: What the order of the rows is called when no column decides.
+    """
+    titles = {column.key: f"{column.title}  ({column.key})".strip() for column in table.columns}
+    current = table.sort_keys[0].column if table.sort_keys else None
+
+    def sort(key: str | None) -> None:
+        if key is None:
+            return
+        if key and table.sort_keys and table.sort_keys[0].column == key:
+            table.reverse_sort()
+        else:
+            table.sort_by(key or None)
+
+    options = {"": natural, **titles}
+    table.app.push_screen(ChooseScreen("Sort by", options, table.current_column or current), sort)
+
+
+class _Columns(Options):
+    """The list; Enter accepts it as it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "screen.toggle_column", show=False),
+        Binding("J,shift+down", "screen.shift(1)", show=False),
+        Binding("K,shift+up", "screen.shift(-1)", show=False),
+        Binding("d", "screen.defaults", show=False),
+        Binding("enter", "screen.accept", show=False),
+    ]
+
+
+class ColumnsScreen(Dialog[tuple[str, ...]]):
+    """The result is the keys of the columns to show, in order.
+
+    Args:
+        titles: Key -> what is shown, of all columns there are.
+        shown: Those shown now, in order.
+        defaults: Those that `d` brings back.
+    """
+
+    def __init__(self, titles: dict[str, str], shown: Sequence[str], defaults: Sequence[str]) -> None:
+        super().__init__()
+        self._titles, self._defaults = titles, list(defaults)
+        self._order: list[str] = []
+        self._shown: set[str] = set()
+        self._take(shown)
+
+    def _take(self, shown: Sequence[str]) -> None:
+        self._shown = set(shown)
+        self._order = [*shown, *(key for key in self._titles if key not in self._shown)]
+
+    def compose(self) -> ComposeResult:
+        """The columns with their marks."""
+        choices = _Columns(*map(self._option, self._order), classes="dialog")
+        choices.border_title = "Columns"
+        choices.border_subtitle = "Space show · J K move · d reset · Enter done"
+        yield choices
+
+    def _option(self, key: str) -> Option:
+        mark = "x" if key in self._shown else " "
+        return Option(Content(f"[{mark}] {self._titles[key]}"))
+
+    def _redraw(self, highlighted: int) -> None:
+        choices = self.query_one(_Columns)
+        choices.clear_options()
+        choices.add_options(map(self._option, self._order))
+        choices.highlighted = highlighted
+
+    def action_toggle_column(self) -> None:
+        """Show or hide the column; the last one stays."""
+        at = self.query_one(_Columns).highlighted
+        if at is not None:
+            changed = self._shown ^ {self._order[at]}
+            self._shown = changed or self._shown
+            self._redraw(min(at + 1, len(self._order) - 1))
+
+    def action_shift(self, step: int) -> None:
+        """Move the column."""
+        at = self.query_one(_Columns).highlighted
+        if at is not None and 0 <= at + step < len(self._order):
+            self._order[at], self._order[at + step] = self._order[at + step], self._order[at]
+            self._redraw(at + step)
+
+    def action_defaults(self) -> None:
+        """The columns as they were before anybody chose."""
+        self._take(self._defaults)
+        self._redraw(0)
+
+    def action_accept(self) -> None:
+        """Close with the columns marked."""
+        self.dismiss(tuple(key for key in self._order if key in self._shown))
+
+
+class PromptInput(Input):
+    """A line in which `q` is a letter; the arrows up and down are the list's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,ctrl+p", "screen.step(-1)", show=False),
+        Binding("down,ctrl+n", "screen.step(1)", show=False),
+    ]
+
+
+class PromptScreen(Dialog[Result]):
+    """Title, line, what is wrong with it, list. The line keeps the keyboard."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss_dialog", "close", priority=True)]
+
+    DEFAULT_CSS = """
+    PromptScreen > Vertical.dialog {
+        width: 76;
+        & Input { width: 1fr; height: 1; border: none; padding: 0; background: $panel; }
+        & Input:focus { border: none; }
+        & Static { height: auto; color: $warning; }
+        & OptionList { height: auto; max-height: 12; border: none; padding: 0; background: $surface; }
+        & OptionList > .option-list--option-highlighted { text-style: reverse; }
+        &:ansi OptionList > .option-list--option-highlighted { color: $foreground; background: $surface; }
+    }
+    """
+
+    title_text = ""
+    hint = "Enter accepts · ↑ ↓ choose · Esc closes"
+    placeholder = ""
+
+    def __init__(self, text: str = "", remark: str = "") -> None:
+        super().__init__()
+        self._text, self._remark = text, remark
+
+    def compose(self) -> ComposeResult:
+        """Line, remark, list."""
+        window = Vertical(classes="dialog")
+        window.border_title = self.title_text
+        window.border_subtitle = self.hint
+        with window:
+            yield PromptInput(
+                self._text,
+                placeholder=self.placeholder,
+                compact=True,
+                select_on_focus=False,
+                restrict=NO_CONTROLS,
+                highlighter=Harmless(),
+            )
+            yield Static(Content(printable(self._remark)), id="remark")
+            choices = OptionList()
+            choices.can_focus = False
+            yield choices
+
+    def on_mount(self) -> None:
+        """Put the keyboard into the line."""
+        self.line.focus()
+        self.say(self._remark)
+
+    @property
+    def line(self) -> Input:
+        """Where a person types."""
+        return self.query_one(PromptInput)
+
+    @property
+    def choices(self) -> OptionList:
+        """What there is to choose."""
+        return self.query_one(OptionList)
+
+    def say(self, words: str) -> None:
+        """Say under the line what is wrong; nothing is."""
+        remark = self.query_one("#remark", Static)
+        remark.update(Content(printable(words)))
+        remark.display = bool(words)
+
+    def offer(self, texts: list[str], highlighted: int | None = None) -> None:
+        """Replace the list."""
+        self.choices.clear_options()
+        self.choices.add_options([Option(Content(shorten_middle(printable(text), 70))) for text in texts])
+        self.choices.highlighted = highlighted
+        self.choices.display = bool(texts)
+
+    def action_step(self, step: int) -> None:
+        """Choose the one before or after."""
+        count = self.choices.option_count
+        if count:
+            now = self.choices.highlighted
+            chosen = (now + step) % count if now is not None else (0 if step > 0 else count - 1)
+            self.choices.highlighted = chosen
+            self.chosen(chosen)
+
+    def chosen(self, place: int) -> None:
+        """The arrows or the mouse chose from the list."""
+        raise NotImplementedError
+
+    @on(OptionList.OptionSelected)
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        self.chosen(event.option_index)
+
+    def on_click(self, event: events.Click) -> None:
+        """The keyboard stays with the line."""
+        if event.widget is not self:
+            self.line.focus()

@@ -1,0 +1,164 @@
+"""What a person chose and expects to find again: theme, columns, order.
+
+`settings.json` in the configuration directory is written by the program, one choice at a time; `trex-tui.toml` beside it is
+for people and is never written. Whatever a file says wrongly is left out, never an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from trex_tui.artifacts.output_files import reason, write_atomically
+
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is remembered; empty for what nobody chose.
+
+    Attributes:
+        theme: In terminals of many colours.
+        plain_theme: In terminals of 16 colours.
+        columns: Of the table of layers, in order.
+        sort: Columns that the table is sorted by, each with whether it descends; None if nobody chose.
+        grouping: How the tree groups.
+    """
+
+    theme: str = ""
+    plain_theme: str = ""
+    columns: tuple[str, ...] = ()
+    sort: tuple[tuple[str, bool], ...] | None = None
+    grouping: str = ""
+
+
+class SettingsStore:
+    """The settings and their file.
+
+    Args:
+        file: Where they lie; None keeps them for this session only.
+    """
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._may_write = True
+        self.settings = Settings()
+        self.note = ""
+        """What was wrong with the file; empty if nothing."""
+        document, self.note = _document(file)
+        self._is_broken = bool(self.note)
+        self.settings = settings_from(document)
+
+    def remember(self, **choices: Any) -> str:  # noqa: ANN401 - any field
+        """Keep choices, and write them over those in the file; return why that was not possible, the first time."""
+        chosen = replace(self.settings, **choices)
+        if chosen == self.settings:
+            return ""
+        self.settings = chosen
+        if not self._may_write:
+            return ""
+        try:
+            self._write(choices)
+        except OSError as error:
+            self._may_write = False
+            return f"settings are not kept: {self._file}: {reason(error)}"
+        return ""
+
+    def _write(self, choices: Mapping[str, Any]) -> None:
+        """Another session may have written meanwhile: only what was chosen here changes."""
+        if self._file is None:
+            raise OSError(0, "there is no home directory")
+        document, _ = _document(self._file)
+        if self._is_broken:
+            with contextlib.suppress(OSError):
+                self._file.replace(self._file.with_suffix(".json.broken"))
+            self._is_broken = False
+        text = json.dumps(document | dict(choices), indent=1) + "\n"
+        write_atomically(self._file, text, make_directory=True)
+
+
+def _document(file: Path | None) -> tuple[dict[str, Any], str]:
+    """The object in a file, and what is wrong with it."""
+    if file is None:
+        return {}, ""
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            return {}, f"{file} is too large for settings; it is ignored"
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}, ""
+    except OSError as error:
+        return {}, f"{file} cannot be read: {reason(error)}"
+    except (ValueError, RecursionError):
+        return {}, f"{file} is no JSON; it is ignored"
+    return (found, "") if isinstance(found, dict) else ({}, f"{file} is no JSON object; it is ignored")
+
+
+def settings_from(document: Mapping[str, Any]) -> Settings:
+    """The settings that a document states; what has another type than it should is left out."""
+    readers = {"columns": _names, "sort": _sort}
+    found: dict[str, Any] = {}
+    for field in fields(Settings):
+        value = readers.get(field.name, _text)(document.get(field.name))
+        if value is not None:
+            found[field.name] = value
+    return Settings(**found)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _names(value: object) -> tuple[str, ...] | None:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return tuple(dict.fromkeys(value))
+    return None
+
+
+def _sort(value: object) -> tuple[tuple[str, bool], ...] | None:
+    if not isinstance(value, list):
+        return None
+    keys = [tuple(one) for one in value if isinstance(one, list) and len(one) == 2]
+    right = all(isinstance(name, str) and isinstance(descends, bool) for name, descends in keys)
+    return tuple(keys) if right and len(keys) == len(value) else None
+
+
+MOST = 20
+
+
+def read_recent(file: Path | None) -> list[str]:
+    """The paths in the file; none if it is absent or says something else."""
+    try:
+        if file is None or file.stat().st_size > _MOST_BYTES:
+            return []
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return []
+    paths = found if isinstance(found, list) else []
+    return [path for path in paths if isinstance(path, str) and path and "\0" not in path][:MOST]
+
+
+def with_opened(recent: Iterable[str], opened: Sequence[str]) -> list[str]:
+    """The list after opening something: absolute paths, each once."""
+    first = [os.path.abspath(path) for path in opened]  # noqa: PTH100 - a link stays what a person calls it
+    return list(dict.fromkeys([*first, *recent]))[:MOST]
+
+
+def remember_opened(file: Path | None, opened: Sequence[str]) -> str:
+    """Put paths at the top of the list; return why that was not possible, or nothing."""
+    if file is None:
+        return "there is no home directory"
+    try:
+        before = read_recent(file)
+        after = with_opened(before, opened)
+        if after != before:
+            write_atomically(file, json.dumps(after, indent=1) + "\n", make_directory=True)
+    except OSError as error:
+        return f"{file}: {reason(error)}"
+    return ""

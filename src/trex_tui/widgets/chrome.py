@@ -1,0 +1,377 @@
+"""The line that always says which engine this is, what ran it, how fast, and what is missing.
+
+The line of keys that work now, in as many cells as there are.
+
+Textual's footer has a widget for each key, and makes all of them anew when one key comes or goes: two layouts of the screen
+for each letter typed into a filter, and for each other tab. This one is a line of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.cells import cell_len
+from textual import events
+from textual.app import RenderResult
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widget import Widget
+
+from trex_tui.analysis.conditions import ConditionKind, doubts
+from trex_tui.analysis.timing import end_to_end
+from trex_tui.engine.engine import Engine
+from trex_tui.errors import Severity
+from trex_tui.text import format_bytes, format_ms, plural, printable, shorten_middle
+from trex_tui.widgets.actions import ACTIONS
+
+SEPARATOR = " · "
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A part of the header.
+
+    Attributes:
+        text: Safe for a terminal.
+        priority: The largest number goes first where there is no room.
+        style: A theme token.
+        right: Whether it stands at the right end.
+    """
+
+    text: str
+    priority: int
+    style: str = ""
+    right: bool = False
+
+
+def header_facts(engine: Engine) -> list[Fact]:
+    """What the header says of an engine, in order."""
+    facts = [Fact(shorten_middle(printable(engine.name), 40), 0, "bold $accent")]
+    if engine.device_name:
+        facts.append(Fact(printable(engine.device_name).removeprefix("NVIDIA "), 3))
+    if engine.tensorrt_version:
+        facts.append(Fact(f"TensorRT {printable(engine.tensorrt_version)}", 4))
+    if engine.precision:
+        facts.append(Fact(engine.precision.value, 2))
+    facts += [Fact(text, 5, "bold $warning") for text in missing_parts(engine)]
+    if any(one.kind is ConditionKind.THROTTLED for one in doubts(engine)):
+        facts.append(Fact("throttled", 2, "bold $warning"))
+    latency = end_to_end(engine)
+    if latency is not None:
+        facts.append(Fact(f"{format_ms(latency.summary.median_ms)} ms", 1, "bold", right=True))
+        if latency.throughput_qps is not None:
+            facts.append(Fact(f"{latency.throughput_qps:.0f} qps", 6, right=True))
+    elif engine.latency_sum_ms is not None:
+        facts.append(Fact(f"{format_ms(engine.latency_sum_ms)} ms in layers", 6, right=True))
+    facts.append(Fact(plural(len(engine.layers), "layer"), 7, right=True))
+    if engine.weights_bytes is not None:
+        facts.append(Fact(format_bytes(engine.weights_bytes), 8, right=True))
+    if engine.diagnostics:
+        worst = min(engine.diagnostics, key=lambda one: list(Severity).index(one.severity)).severity
+        style = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$muted"}[worst]
+        facts.append(Fact(f"! {plural(len(engine.diagnostics), 'note')}", 2, style, right=True))
+    return facts
+
+
+def missing_parts(engine: Engine) -> list[str]:
+    """What a complete set would have and this one has not, in a word or two each."""
+    parts = []
+    if not engine.has_graph:
+        parts.append("bad layer info" if engine.graph_unread else "no layer info")
+    elif engine.names_only:
+        parts.append("names only")
+    if not engine.has_profile:
+        parts.append("bad profile" if engine.profile_unread else "no profile")
+    return parts
+
+
+def fit_facts(facts: list[Fact], width: int) -> list[Fact]:
+    """The facts that fit into `width` cells, the most important first; the first of all is always there."""
+    kept: dict[int, Fact] = {}
+    for place, fact in sorted(enumerate(facts), key=lambda one: one[1].priority):
+        if not kept or _needed([*kept.values(), fact]) <= width:
+            kept[place] = fact
+    return [kept[place] for place in sorted(kept)]
+
+
+def _needed(facts: list[Fact]) -> int:
+    return sum(cell_len(fact.text) + len(SEPARATOR) for fact in facts) + 2
+
+
+class EngineHeader(Widget):
+    """One line; facts that do not fit are left out, the name and the latency last."""
+
+    DEFAULT_CSS = """
+    EngineHeader {
+        height: 1;
+        background: $panel;
+        color: $foreground;
+        padding: 0 1;
+    }
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(id="header")
+        self._facts = header_facts(engine)
+
+    def render(self) -> RenderResult:
+        """The facts: identity at the left, figures at the right."""
+        width = self.content_size.width
+        facts = fit_facts(self._facts, width)
+        left = _joined([fact for fact in facts if not fact.right])
+        right = _joined([fact for fact in facts if fact.right])
+        gap = max(1, width - left.cell_length - right.cell_length)
+        return Content.assemble(left, " " * gap, right).truncate(width, ellipsis=True)
+
+
+def _joined(facts: list[Fact]) -> Content:
+    separator = Content.styled(SEPARATOR, "$muted")
+    return separator.join([Content.styled(fact.text, fact.style) for fact in facts])
+
+
+LEAST_REMARK = 12
+"""Cells that a remark gets before the tabs are drawn with fewer words."""
+SHORT_TITLE = 4
+
+
+@dataclass
+class TabChosen(Message):
+    """A person clicked on a tab."""
+
+    tab: str
+
+
+LEAST_REMARK = 24
+"""Cells that titles leave to a remark of that length and more."""
+_FORMS = (
+    (" ", " ", 99),
+    ("", "  ", 99),
+    ("", " ", 99),
+    ("", " ", 4),
+    ("", " ", 3),
+    ("", " ", 2),
+    ("", " ", 0),
+)
+"""Blanks around a label and between labels, and letters of the titles that are not active: the first that fits."""
+
+
+def fit_remark(remark: str, room: int) -> str:
+    """A remark `/filter  2 of 9 layers` in so many cells: the noun goes first, then the middle of the filter."""
+    if len(remark) <= room:
+        return remark
+    text, gap, count = remark.removesuffix("s").removesuffix(" layer").rpartition("  ")
+    left = room - len(gap) - len(count)
+    return shorten_middle(text, left) + gap + count if left > 1 else shorten_middle(count, room)
+
+
+class TabBar(Widget):
+    """One line of tabs, with a remark at the right end."""
+
+    DEFAULT_CSS = """
+    TabBar {
+        height: 1;
+        background: $surface;
+        color: $text-muted;
+        padding: 0 1;
+    }
+    """
+
+    active: reactive[str] = reactive("")
+    remark: reactive[str] = reactive("")
+    """What is filtered; empty for nothing."""
+
+    def __init__(self, tabs: dict[str, str]) -> None:
+        """Args: tabs: Identifier -> title; the first is reached by `1`."""
+        super().__init__(id="tabs")
+        self._tabs = tabs
+        self._badges: dict[str, str] = {}
+
+    def badge(self, tab: str, words: str) -> None:
+        """Put a few letters behind a title; empty takes them away."""
+        self._badges[tab] = words
+        self.refresh()
+
+    def render(self) -> RenderResult:
+        """The tabs; the active one reversed, so that it shows without colour too."""
+        labels, gap = self._fitted()
+        parts = [
+            Content.styled(label, "bold reverse $primary" if tab == self.active else "")
+            for tab, label in labels
+        ]
+        left = Content(gap).join(parts)
+        room = self.content_size.width - left.cell_length - 2
+        remark = Content.styled(fit_remark(printable(self.remark), max(0, room)), "$warning")
+        between = max(0, self.content_size.width - left.cell_length - remark.cell_length)
+        return Content.assemble(left, " " * between, remark)
+
+    def _fitted(self) -> tuple[list[tuple[str, str]], str]:
+        """Label of each tab, and what stands between: as much of them as leaves room for the remark."""
+        room = self.content_size.width - (2 + min(len(self.remark), LEAST_REMARK) if self.remark else 0)
+        for padding, gap, longest in _FORMS:
+            labels = [
+                (tab, f"{padding}{self._label(number, tab, longest)}{padding}")
+                for number, tab in enumerate(self._tabs, start=1)
+            ]
+            if sum(cell_len(label) for _, label in labels) + len(gap) * (len(labels) - 1) <= room:
+                break
+        return labels, gap
+
+    def _label(self, number: int, tab: str, longest: int) -> str:
+        """Digit, title and badge; where titles are cut, the active one is whole."""
+        title = self._tabs[tab] if tab == self.active else self._tabs[tab][:longest]
+        return f"{number} {title}".rstrip() + self._badges.get(tab, "")
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the tab that was clicked."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        start = 0
+        labels, gap = self._fitted()
+        for tab, label in labels:
+            if start <= offset.x < start + cell_len(label):
+                self.post_message(TabChosen(tab))
+                return
+            start += cell_len(label) + len(gap)
+
+
+_SPARE = [action.action for action in sorted(ACTIONS, key=lambda action: -action.spare) if action.spare]
+"""What leaves the line first: the last of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class FooterKey:
+    """A key, and what it does.
+
+    Attributes:
+        key: Textual's name.
+        label: What is on the key.
+        words: A word or two.
+        action: What a click on it does as well.
+        is_enabled: False where it would do nothing now.
+        tooltip: A sentence, or nothing.
+    """
+
+    key: str
+    label: str
+    words: str
+    action: str
+    is_enabled: bool = True
+    tooltip: str = ""
+
+    @property
+    def cells(self) -> int:
+        """Cells for both and the blank between."""
+        return cell_len(self.label) + 1 + cell_len(self.words)
+
+
+class KeyFooter(Widget):
+    """Where there is no room for all keys, those go that the table of actions calls spare."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    KeyFooter { dock: bottom; height: 1; background: $panel; text-wrap: nowrap; text-overflow: clip; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: list[FooterKey] = []
+
+    def on_mount(self) -> None:
+        """Follow the keys."""
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+
+    @property
+    def shown(self) -> list[FooterKey]:
+        """The keys that fit."""
+        return fitting(self._keys, self.size.width)
+
+    def _bindings_changed(self, screen: Screen[Any]) -> None:
+        if screen is self.screen and self.app.app_focus:
+            self.follow(screen)
+
+    def follow(self, screen: Screen[Any]) -> None:
+        """Show the keys of a screen: of the one that this line is on, or of a window over that."""
+        keys = self._active_keys(screen)
+        if keys != self._keys:
+            self._keys = keys
+            self.refresh()
+
+    def _active_keys(self, screen: Screen[Any]) -> list[FooterKey]:
+        """The first key of each action that is shown."""
+        found: dict[str, FooterKey] = {}
+        for _, binding, is_enabled, tooltip in screen.active_bindings.values():
+            if binding.show and binding.action not in found:
+                label = self.app.get_key_display(binding)
+                key = FooterKey(binding.key, label, binding.description, binding.action, is_enabled, tooltip)
+                found[binding.action] = key
+        return list(found.values())
+
+    def render(self) -> RenderResult:
+        """Keys and words."""
+        parts = [
+            Content.assemble(
+                (key.label, "bold $footer-key-foreground" if key.is_enabled else "dim"),
+                (f" {key.words}", "$footer-description-foreground" if key.is_enabled else "dim"),
+            )
+            for key in self.shown
+        ]
+        return Content(" ").join(parts)
+
+    def key_at(self, x: int) -> FooterKey | None:
+        """The key that is drawn in a column."""
+        return next((key for start, key in self._places() if start <= x < start + key.cells), None)
+
+    def _places(self) -> Iterator[tuple[int, FooterKey]]:
+        start = 0
+        for key in self.shown:
+            yield start, key
+            start += key.cells + 1
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Say in a sentence what the key does that the mouse is on."""
+        key = self.key_at(event.x)
+        tooltip = Content(key.tooltip) if key is not None and key.tooltip else None
+        if tooltip != self.tooltip:
+            self.tooltip = tooltip
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """A click on a key is the key."""
+        key = self.key_at(event.x)
+        if key is not None and key.is_enabled:
+            self.app.simulate_key(key.key)
+        elif key is not None:
+            self.app.bell()
+
+
+def fitting(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
+    """The keys that fit into `width` cells."""
+    kept = list(keys)
+    for action in reversed(_SPARE):
+        if sum(key.cells + 1 for key in kept) <= width + 1:
+            break
+        kept = [key for key in kept if key.action != action]
+    return kept
+
+
+class SummaryLine(Widget):
+    """One line of plain text."""
+
+    DEFAULT_CSS = """
+    SummaryLine {
+        height: 1;
+        background: $panel;
+        color: $text-muted;
+        padding: 0 1;
+    }
+    """
+
+    text: reactive[str] = reactive("")
+
+    def render(self) -> RenderResult:
+        """The text, never markup."""
+        return Content(printable(self.text)).truncate(self.content_size.width, ellipsis=True)

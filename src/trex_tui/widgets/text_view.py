@@ -1,0 +1,278 @@
+"""Lines of text that keep their indentation when they are wrapped.
+
+Lines of text to scroll in, drawn as far as they are in view.
+
+A widget as high as its text, in a container that scrolls, costs a layout of the whole screen whenever the text is another:
+three frames for each `j` beside a table. This one is as high as the screen gives it, and new text is a single frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.app import RenderResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.geometry import Size
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.visual import Visual
+from textual.widget import Widget
+
+from trex_tui.text import is_number_with_unit, printable
+from trex_tui.widgets.scroll import MOVES, LineScroll, scroll_half_page
+
+LEAST_ROOM = 12
+"""Where indentation would leave fewer cells than this, what goes on stands at the left edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line, safe for a terminal.
+
+    Attributes:
+        content: What it says, its own indentation included.
+        indent: Cells before whatever has to go on in further lines.
+    """
+
+    content: Content
+    indent: int = 0
+
+    def wrap(self, width: int) -> list[Content]:
+        """The line in as many lines as `width` cells make of it."""
+        plain = self.content.plain
+        if width <= 0 or (len(plain) if plain.isascii() else self.content.cell_length) <= width:
+            return [self.content]
+        indent = self.indent if width - self.indent >= LEAST_ROOM else 0
+        parts = [self.content[start:end] for start, end in _spans(plain, width, width - indent)]
+        return [parts[0], *(part.pad_left(indent) for part in parts[1:])]
+
+
+def _spans(text: str, first: int, others: int) -> Iterator[tuple[int, int]]:
+    """Where the lines begin and end: `first` cells for the first, `others` for the rest.
+
+    A line ends at a space in its second half that does not part a number from its unit, else in the middle of a word:
+    names are long and have no spaces.
+    """
+    start, room = 0, first
+    while start < len(text):
+        end = _end_in(text, start, room)
+        if end < len(text):
+            middle = start + (end - start) // 2
+            space = text.rfind(" ", middle, end + 1)
+            while space > start and is_number_with_unit(text[start:space], text[space + 1 :]):
+                space = text.rfind(" ", middle, space)
+            end = space if space > start else end
+        yield start, end
+        start, room = end, others
+        while text[start : start + 1] == " ":
+            start += 1
+
+
+def _end_in(text: str, start: int, room: int) -> int:
+    """The end of what fits into `room` cells from `start` on: a character at least."""
+    if text.isascii():  # a name of thousands of characters is looked at line by line
+        return min(len(text), start + max(1, room))
+    used = 0
+    for index in range(start, len(text)):
+        used += cell_len(text[index])
+        if used > room:
+            return max(index, start + 1)
+    return len(text)
+
+
+class WrappedLines(Widget):
+    """Shows lines, as high as they need."""
+
+    DEFAULT_CSS = """
+    WrappedLines { width: 1fr; height: auto; }
+    """
+
+    def __init__(self, lines: Sequence[TextLine] = (), *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._lines = lines
+
+    def show(self, lines: Sequence[TextLine]) -> None:
+        """Replace the lines."""
+        self._lines = lines
+        self.refresh(layout=True)
+
+    def wrapped(self, width: int) -> list[Content]:
+        """The lines as they stand in `width` cells."""
+        return [part for line in self._lines for part in line.wrap(width)]
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002 - Textual's
+        """The longest line."""
+        return max((line.content.cell_length for line in self._lines), default=0)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
+        """The lines after wrapping."""
+        return len(self.wrapped(width))
+
+    def render(self) -> RenderResult:
+        """The wrapped lines."""
+        return Content("\n").join(self.wrapped(self.content_size.width))
+
+
+class LineView(LineScroll, can_focus=True):
+    """Scrolls over the lines that `make_lines` makes for its width; longer ones are wrapped."""
+
+    DEFAULT_CSS = """
+    LineView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
+    """
+    # A scrollbar that came and went would be a layout of the screen; this one is empty where all lines fit.
+
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._wrapped: tuple[int, list[Content]] | None = None
+        """The lines, and the width they are wrapped to."""
+        self._strips: dict[int, Strip] = {}
+
+    def make_lines(self, width: int) -> Sequence[TextLine]:
+        """The lines for so many cells."""
+        raise NotImplementedError
+
+    def renew(self) -> None:
+        """Make the lines anew: what they tell has changed."""
+        self._wrapped = None
+        self._fit()
+
+    def wrapped(self, width: int) -> list[Content]:
+        """The lines as they stand in `width` cells."""
+        if self._wrapped is None or self._wrapped[0] != width:
+            self._wrapped = width, [part for line in self.make_lines(width) for part in line.wrap(width)]
+        return self._wrapped[1]
+
+    @property
+    def text_width(self) -> int:
+        """Cells there are for a line."""
+        return self.scrollable_content_region.width
+
+    @property
+    def _rows(self) -> list[Content]:
+        """The lines as they stand now."""
+        return self.wrapped(self.text_width) if self.text_width > 0 else []
+
+    def _fit(self) -> None:
+        self._strips.clear()
+        self.set_line_count(len(self._rows))
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """There is another room for the lines now."""
+        self._fit()
+
+    def notify_style_update(self) -> None:
+        """Other colours, or other borders."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw the line that stands in row `y` of the view."""
+        row = self.scroll_offset.y + y
+        if row >= len(self._rows):
+            return Strip.blank(self.size.width, self.visual_style.rich_style)
+        if self.text_selection is not None:
+            return self._selected_strip(row)
+        strip = self._strips.get(row)
+        if strip is None:
+            (strip,) = Visual.to_strips(self, self._rows[row], self.text_width, 1, self.visual_style)
+            self._strips[row] = strip = strip.apply_offsets(0, row)
+        return strip
+
+    # Selecting with the mouse
+
+    def _selected_strip(self, row: int) -> Strip:
+        whole = Content("\n").join(self._rows)
+        return Visual.to_strips(self, whole, self.text_width, len(self._rows), self.visual_style)[row]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The text that a person marked with the mouse."""
+        return selection.extract("\n".join(row.plain for row in self._rows)), "\n"
+
+    def action_half_page(self, direction: int) -> None:
+        """Scroll by half of what is in view."""
+        scroll_half_page(self, direction)
+
+
+class FittedView(LineView):
+    """A view of lines that somebody else makes.
+
+    Args:
+        make: Returns the lines for a number of cells.
+    """
+
+    def __init__(self, make: Callable[[int], Sequence[TextLine]], *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._make = make
+
+    def make_lines(self, width: int) -> Sequence[TextLine]:
+        """The lines for so many cells."""
+        return self._make(width)
+
+
+EMPTY = TextLine(Content(""))
+LABEL_WIDTH = 13
+
+
+def heading_line(text: str) -> TextLine:
+    """The title of a section."""
+    return TextLine(Content.styled(printable(text), "bold $primary"))
+
+
+def sentence_line(text: str, style: str = "") -> TextLine:
+    """A paragraph."""
+    return TextLine(Content.styled(printable(text), style))
+
+
+def fact_lines(facts: Iterable[tuple[str, str]], label_width: int = LABEL_WIDTH) -> list[TextLine]:
+    """A line for each label and value; long values go on below their beginning."""
+    return [
+        TextLine(
+            Content.assemble((f"{printable(label):<{label_width}} ", "$muted"), printable(value)),
+            label_width + 1,
+        )
+        for label, value in facts
+    ]
+
+
+def sections(*parts: Sequence[TextLine]) -> list[TextLine]:
+    """The parts that say something, with an empty line between."""
+    lines: list[TextLine] = []
+    for part in parts:
+        if part:
+            lines += [*([EMPTY] if lines else []), *part]
+    return lines
+
+
+class FittedLines(WrappedLines):
+    """Shows lines that are made for its width, as high as they need.
+
+    Args:
+        make: Returns the lines for a number of cells. Longer ones are wrapped.
+    """
+
+    def __init__(self, make: Callable[[int], Sequence[TextLine]], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._make = make
+        self._made: tuple[int, list[Content]] | None = None
+
+    def renew(self) -> None:
+        """Make the lines anew: what they tell has changed."""
+        self._made = None
+        self.refresh(layout=True)
+
+    def wrapped(self, width: int) -> list[Content]:
+        """The lines as they stand in `width` cells."""
+        if self._made is None or self._made[0] != width:
+            self._made = (width, [part for line in self._make(width) for part in line.wrap(width)])
+        return self._made[1]
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002 - Textual's
+        """All there is."""
+        return container.width
