@@ -38,7 +38,7 @@ class ExpandableTable(VirtualTable[Row]):
         self,
         columns: Iterable[Column[Row]] = (),
         *,
-        id: str,
+        id: str,  # noqa: A002 - Textual's name
         empty_text: str = "Nothing to show",
     ) -> None:
         super().__init__(id=id, empty_text=empty_text)
