@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any
 
-from trex_tui.report.views.build_details import Node
+from trex_tui.report.views.build import Node
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_model import Column, SortKey, TableModel
 
@@ -71,13 +70,3 @@ def _every(nodes: Sequence[Node]) -> Iterator[Node]:
     for node in nodes:
         yield node
         yield from _every(node.children)
-
-
-def outline_name(node: Node) -> str:
-    """The label alone, to sort by."""
-    return node.label
-
-
-def value_of(key: str) -> Any:  # noqa: ANN401 - a function for a column
-    """A column's value: the figure of that name."""
-    return lambda node: node.values.get(key)
