@@ -127,8 +127,8 @@ def _notes(
 
 # Column -> what toolkits call it, in lower-case letters and digits, without the unit.
 _NAMES = {
-    "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times timings "
-    "durations runtimes periteration",
+    "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times "
+    "timings durations runtimes periteration",
     "computeMs": "compute computetime computetimes gpu gputime gputimes gpucompute gpucomputetime gpucomputetimes",
     "h2dMs": "h2d h2dtime h2dlatency",
     "d2hMs": "d2h d2htime d2hlatency",
