@@ -15,7 +15,7 @@ from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, tactic_ro
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.listing import ListingOffer
-from trex_tui.report.views.build_details import nothing_words
+from trex_tui.report.views.build_details import empty_view_text
 from trex_tui.screens.build_job import BuildAsked, log_of_build
 from trex_tui.screens.dialogs import ChooseScreen, TextScreen, choose_sort
 from trex_tui.screens.navigation import LayerJumped
@@ -193,7 +193,7 @@ class BuildPane(EnginePane):
         if self.is_nothing:
             trace = self.facts.trace
             reading = "" if trace.is_whole else f"Reading the tactics …{self._progress}"
-            nothing = sentence_line(reading or nothing_words(trace, self.view.value))
+            nothing = sentence_line(reading or empty_view_text(trace, self.view.value))
             return [nothing, *words_of(self.engine, self.facts, self.view, None)]
         return words_of(self.engine, self.facts, self.view, self._cursor_thing)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from trex_tui.report.views.build_details import Node
+from trex_tui.report.views.build import Node
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column, SortKey, TableModel
 
@@ -159,13 +159,3 @@ def outline_label(row: OutlineRow) -> str:
     """The label with what is drawn before it."""
     sign = "" if row.expanded is None else f"{EXPANDED_SIGN if row.expanded else COLLAPSED_SIGN} "
     return row.guides + sign + row.node.label
-
-
-def outline_name(row: OutlineRow) -> str:
-    """The label alone, to sort by."""
-    return row.node.label
-
-
-def value_of(key: str) -> Any:  # noqa: ANN401 - a function for a column
-    """A column's value: the figure of that name."""
-    return lambda row: row.node.values.get(key)
