@@ -178,9 +178,9 @@ examples:
   trex-tui accuracy --ref a.engine --test b.engine --load-inputs calibration/ --json | jq .outputs
   trex-tui accuracy --ref bert.onnx --test bert.engine --range ids:0:30521 --inputs 8 --no-save
 
-gates (--fail-on): METRIC OPERATOR NUMBER. METRIC: mae, max_abs, max_rel and rmse, the mean absolute, largest, largest relative
-and root mean squared difference; cosine of the angle between the outputs, 1 is equal; sqnr_db, signal to quantization noise in dB;
-argmax_agreement_pct, how often both choose the same class.
+gates (--fail-on): METRIC OPERATOR NUMBER. METRIC: mae, max_abs, max_rel and rmse, the mean absolute, largest, largest
+relative and root mean squared difference; cosine of the angle between the outputs, 1 is equal; sqnr_db, signal to
+quantization noise; argmax_agreement_pct, how often both choose the same class.
 
 Both sides get the same inputs: random ones that --seed decides, or files. trtexec runs an engine once per input and side;
 an ONNX model runs on the CPU through onnxruntime (pip install 'trex-tui[accuracy]'). With --ref and --onnx, both are held
