@@ -58,7 +58,6 @@ class TacticColumns:
         self._set_names: list[tuple[int, str, int | None]] = []
 
     def place_of(self, text: str) -> int:
-        """Where a text stands in `columns.texts`."""
         place = self._places.get(text)
         if place is None:
             place = self._places[text] = len(self.columns.texts)
@@ -73,7 +72,6 @@ class TacticColumns:
             return array("I", [self.place_of(text) for text in texts])
 
     def view(self, start: int) -> Tactics:
-        """The tactics from `start` up to here."""
         if self._set_names:
             self._settle_names()
         return Tactics(self.columns, start, self.next)
@@ -146,7 +144,6 @@ class TacticColumns:
         return place
 
     def add_myelin(self, batch: list[str]) -> None:
-        """Add rows of a Myelin table; lines that are none are left out."""
         count = len(batch)
         parts = ", ".join(batch).split(", ")
         width = len(parts) // count
@@ -276,7 +273,6 @@ class RunnerState:
         self.skipped.append(SkippedTactic(line, number, reason, wanted, there, message))
 
     def finished(self, tactics: Tactics) -> RunnerTrial:
-        """The trial, with the tactics that were timed under it."""
         return RunnerTrial(
             self.line,
             self.name,
@@ -371,7 +367,6 @@ class Tuner:
     # --- the builder's headings -----------------------------------------------------------------------------------
 
     def heading(self, line: int, message: str) -> None:
-        """`=============== Computing costs for L` or `… Computing reformatting costs`."""
         if message.startswith("=============== Computing costs for"):
             self._end_layer()
             self._in_reformats = False
@@ -381,7 +376,6 @@ class Tuner:
             self._in_reformats = True
 
     def formats(self, line: int, message: str) -> None:
-        """`*************** Autotuning format combination: … ***************`, or the same of a reformat."""
         known = self._known_formats.get(message)
         if known is None:
             heading, _, rest = message.partition(":")
@@ -402,7 +396,6 @@ class Tuner:
         self._combination = FormatCombination(line, inputs, outputs)
 
     def runner(self, line: int, message: str) -> None:
-        """`--------------- Timing Runner: L (R[id])`."""
         known = self._runners.get(message)
         if known is None:
             match = _RUNNER.match(message)
@@ -491,7 +484,6 @@ class Tuner:
             runner.seconds = seconds if math.isfinite(seconds) else None
 
     def chose(self, message: str) -> None:
-        """`>>>>>>>>>>>>>>> Chose Runner Type: R Tactic: T`."""
         match = _CHOSE.match(message)
         if match is None:
             return
@@ -524,7 +516,6 @@ class Tuner:
             self._counts = (int(match["available"]), int(match["pruned"]))
 
     def insufficient(self, line: int, message: str) -> None:
-        """A tactic left out for want of memory, in the words of a warning."""
         runner = self._runner
         if runner is None:
             return
@@ -546,7 +537,6 @@ class Tuner:
     # --- results that need no runner ------------------------------------------------------------------------------
 
     def cached(self, line: int, message: str) -> None:
-        """`L [A -> B] got cached result: R, tactic T, X ms`."""
         parts = parts_of_cached(message)
         if parts is None:
             return
@@ -577,12 +567,10 @@ class Tuner:
         self._combinations.append(combination)
 
     def foreign_metadata(self, message: str) -> None:
-        """`ForeignNode N metadata: [ONNX Layer: …]…`."""
         if self._layer is not None:
             self._layer = replace(self._layer, metadata=message.partition(" metadata:")[2].strip())
 
     def adding(self, line: int, message: str) -> None:
-        """`Adding reformat layer: …`."""
         before, said, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
         name, _, tensor = before.rpartition(" (")
         source, to, target = after.strip().partition(" to ")
@@ -592,13 +580,11 @@ class Tuner:
             self.added.append(InsertedReformat(line, self.strategy, *names))
 
     def end(self) -> None:
-        """The tuning is over, or the log is."""
         self._end_layer()
         self._in_reformats = False
 
     @property
     def layer_name(self) -> str | None:
-        """Name of the layer that is being tuned."""
         return self._layer.name if self._layer else None
 
     # --- putting things away --------------------------------------------------------------------------------------
