@@ -13,8 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
-from trex_tui.analysis.filter import FilterError, filter_layers, unparse
-from trex_tui.analysis.filter import selection as select
+from trex_tui.analysis.filter import FilterError, filter_layers, select, unparse
 from trex_tui.analysis.filter.parser import Word
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.columns import Column
