@@ -29,7 +29,7 @@ from trex_tui.report.views.build_details import (
 )
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import plural
-from trex_tui.widgets.build_outline import Outline, OutlineRow, outline_label
+from trex_tui.widgets.build_outline import Outline
 from trex_tui.widgets.layer_columns import BAR_WIDTH
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
@@ -75,24 +75,23 @@ def _columns(columns: Iterable[DocumentColumn], changes: dict[str, dict[str, Any
     return [_column(column, **changes.get(column.key, {})) for column in columns]
 
 
-def outline_columns(columns: Iterable[DocumentColumn], **styles: Any) -> list[Column[OutlineRow]]:  # noqa: ANN401
+def outline_columns(columns: Iterable[DocumentColumn], **styles: Any) -> list[Column[build.Node]]:  # noqa: ANN401
     """Columns of an outline: a cell is empty where its figure would have no meaning."""
 
-    def of_node(column: DocumentColumn) -> Column[OutlineRow]:
+    def of_node(column: DocumentColumn) -> Column[build.Node]:
         take = column.value
         assert take is not None
 
-        def text(row: OutlineRow) -> str:
-            value = take(row.node)
+        def text(node: build.Node) -> str:
+            value = take(node)
             return "" if value is None else column.text(value)
 
-        more: dict[str, Any] = {"text": outline_label if column.key == "name" else text}
+        more: dict[str, Any] = {"text": text, "description": column.help}
         if column.has_bar:
-            more |= {"bar": lambda row: row.node.values.get("bar"), "bar_width": 2 * BAR_WIDTH}
+            more |= {"bar": lambda node: node.values.get("bar"), "bar_width": 2 * BAR_WIDTH}
         if column.key in styles:
             more["style"] = styles[column.key]
-        shown = _column(column, description=column.help, **more)
-        return replace(shown, value=lambda row: take(row.node))
+        return _column(column, **more)
 
     return [of_node(column) for column in columns]
 
@@ -105,8 +104,8 @@ _STEP_STYLES = {
 }
 
 
-def _step_style(row: OutlineRow) -> str:
-    item = row.node.item
+def _step_style(node: build.Node) -> str:
+    item = node.item
     return _STEP_STYLES[item.kind] if isinstance(item, Fusion) else ""
 
 
