@@ -94,11 +94,9 @@ class Resources:
 
     @property
     def dla(self) -> Dla:
-        """What is known of DLA so far."""
         return Dla(tuple(self._dla), tuple(self._gpu), tuple(self._fallbacks))
 
     def usage(self, line: int, message: str) -> None:
-        """`[MemUsage…]`."""
         if match := _CHANGE.match(message) or _SNAPSHOT.match(message):
             found = match.groupdict()
             cpu, gpu = (int(found[key]) if key in found else None for key in ("cpu_change", "gpu_change"))
@@ -111,15 +109,13 @@ class Resources:
             self.peak = (int(match["cpu"]), int(match["gpu"]))
 
     def layer(self, line: int, message: str) -> None:
-        """`Layer: X Host Persistent: …`, up to 8.0 `Layer: X HostPersistent: …`."""
         if match := _LAYER.match(message) or _OLD_LAYER.match(message):
             sizes = match.groupdict()
             scratch = int(sizes["scratch"]) if "scratch" in sizes else None
             held = (int(sizes["host"]), int(sizes["device"]), scratch)
             self.layers.append(LayerMemory(line, self.strategy, match["name"], *held))
 
-    def total(self, message: str) -> None:
-        """`Total … Memory: N`, `Max Scratch Memory: N bytes`, `Skipped printing memory information for N layers`."""
+    def total(self, _line: int, message: str) -> None:
         known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)
         if match := _TOTAL.match(message):
             self.totals[self.strategy] = replace(known, **{_TOTALS[match["what"]]: int(match["bytes"])})
@@ -140,8 +136,7 @@ class Resources:
         elif message.startswith(("Created engine", "Loaded engine with")) or self.engine_bytes is None:
             self.engine_bytes = size  # `Loaded engine size` is in whole MiB
 
-    def about_cache(self, message: str) -> None:
-        """Any line about the timing cache."""
+    def about_cache(self, _line: int, message: str) -> None:
         cache = self.cache
         if message.startswith(("Local timing cache", "Global timing cache")):
             self.cache = replace(cache, mode=message.partition(" ")[0].lower())
@@ -160,7 +155,6 @@ class Resources:
             self.cache = replace(cache, entries=int(match["entries"]), hits=hits)
 
     def about_streams(self, message: str) -> None:
-        """`[MS] …`, or trtexec's sentence about auxiliary streams."""
         known = self._streams.get(self.strategy) or Streams()
         if match := _STREAMS.match(message):
             change: dict[str, Any] = {_STREAM_COUNTS[match["what"]]: int(match["count"])}
@@ -175,8 +169,7 @@ class Resources:
         """What is known of the streams of one candidate engine, or of an engine that was loaded."""
         return self._streams.get(strategy) or self._streams.get(None) or Streams()
 
-    def placed(self, message: str) -> None:
-        """`[DlaLayer] X`, `[GpuLayer] CONVOLUTION: X`."""
+    def placed(self, _line: int, message: str) -> None:
         match = _PLACED.match(message)
         if match is not None and len(self._dla) + len(self._gpu) < _MOST_PLACED:
             (self._dla if match["device"] == "Dla" else self._gpu).append(match["name"])

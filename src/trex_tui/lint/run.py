@@ -111,7 +111,7 @@ def _apply(rule: Rule, context: Context, found: _Found) -> None:
         found.not_checked.append(NotChecked(rule.id, NO_LAYERS))
         return
     try:
-        for one in rule.check(context):
+        for one in rule.look(context):
             if one.rule != rule.id:
                 raise ValueError(f"it speaks for {one.rule}")
             if isinstance(one, NotChecked):
@@ -233,10 +233,7 @@ def _divided(
 def _matching_layers(engine: Engine, suppression: Suppression) -> frozenset[int] | None:
     if not suppression.layers:
         return None
-    from trex_tui.analysis.filter import (  # 15 ms, and most configurations have no filter
-        FilterError,
-        filter_layers,
-    )
+    from trex_tui.analysis.filter import FilterError, filter_layers
 
     try:
         return frozenset(layer.index for layer in filter_layers(engine, suppression.layers))
