@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.cli.engines import load_all
 from trex_tui.crash_log import where_noted
-from trex_tui.errors import Diagnostic, ExitCode, TrexError
+from trex_tui.errors import ExitCode, TrexError
 from trex_tui.lint.config import LintConfig, fail_on_of, find_config, rule_names
 from trex_tui.lint.model import Rule, Severity
 from trex_tui.lint.registry import Registry, registry
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
     from trex_tui.lint.model import LintResult
 
-    Load = Callable[[argparse.Namespace], tuple[list[Engine], list[Diagnostic]]]
 
-
-def run_lint(options: argparse.Namespace, load: Load) -> int:
+def run_lint(options: argparse.Namespace) -> int:
     """Lint every engine, print the report, and tell by the exit code whether something as severe as `--fail-on` remains.
-
-    Args:
-        load: Loads the engines that the options name.
 
     Raises:
         TrexError: A rule, a filter or the configuration makes no sense, or there is no engine; or, with everything printed, a
@@ -44,7 +39,7 @@ def run_lint(options: argparse.Namespace, load: Load) -> int:
         _print_rules(listed, options)
         return int(ExitCode.OK)
     config = configured(options, rules)
-    engines, strays = load(options)
+    engines, strays = load_all(options)
     reports = [EngineReport(engine, _linted(engine, config, options.filter)) for engine in engines]
     report = LintReport(tuple(reports), config, (*strays, *rules.diagnostics))
     _print(report, rules, options.format)
