@@ -312,7 +312,6 @@ def check_figures(tables: dict[str, Any], summary: dict[str, Any]) -> None:
         assert {key: row[key] for key in live} == live
 
 
-@pytest.mark.xfail(reason="its tables are read out of formatted text")
 def test_a_comparison_in_a_report(output: Any) -> None:
     """Every number that the page states is one of `diff`."""
     known = set(leaves(json.loads(output("diff", *PAIR, "--format", "json"))))

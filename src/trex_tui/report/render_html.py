@@ -13,8 +13,8 @@ from html import escape
 from itertools import repeat
 from typing import NamedTuple
 
-from trex_tui.report.charts.svg_charts import Picture, picture
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
+from trex_tui.report.charts.svg_painter import Picture, picture
 from trex_tui.report.document import Column, Document, Part, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable

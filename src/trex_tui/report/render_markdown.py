@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.catalogue import CHARTS_BY_ID
-from trex_tui.report.charts.cells import lying_bar
-from trex_tui.report.charts.figure import Palette, Subject, draw
+from trex_tui.report.charts.cells import draw, lying_bar
+from trex_tui.report.charts.figure import Palette, Subject
 from trex_tui.report.document import Column, Document, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable, shorten_middle
