@@ -173,9 +173,7 @@ async def test_layers_on_the_screens(path: Path, output: Any) -> None:
             for column in (*every, *table.columns):
                 check_cell(column, layer, layers[layer.index])
         for row in session.layers.layer_tree.shown_rows:
-            expected = (
-                layers[row.entry.index] if isinstance(row.entry, Layer) else group_sum(row.entry, layers)
-            )
+            expected = layers[row.index] if isinstance(row, Layer) else group_sum(row, layers)
             for column in session.layers.layer_tree.columns:
                 check_cell(column, row, expected)
         check_drawn(session.text.splitlines()[2:], table.columns, layers)

@@ -19,7 +19,7 @@ from trex_tui.report.charts.figure import Bins, Dot, Histogram, Lines, Mark, Poi
 from trex_tui.report.charts.svg_axes import Caption
 from trex_tui.report.charts.svg_elements import CHAR, columns_of
 from trex_tui.report.charts.svg_painter import IDS, block_name, draw_svg, picture
-from trex_tui.report.render_html import _STYLE_PAGE
+from trex_tui.report.render_html import _REPORT_STYLE
 
 XMLNS = "{http://www.w3.org/2000/svg}"
 ASCENT, DESCENT = 9.0, 2.0
@@ -200,7 +200,7 @@ def test_printed_charts_are_as_large_as_the_text_around() -> None:
     folder = ARTIFACTS / "bev-multitask-blackwell"
     if not folder.is_dir():
         pytest.skip(f"no artifacts at {folder}")
-    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _STYLE_PAGE, re.DOTALL)
+    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _REPORT_STYLE, re.DOTALL)
     assert rule is not None
     engine = load_engine(folder)
     for chart in IDS:

@@ -98,7 +98,7 @@ class BuildingScreen(LintingScreen):
     @work(thread=True, group="build", exclusive=True)
     def _read_build(self, engine: Engine, path: Path) -> None:
         from trex_tui.buildlog.log_cache import shared_log, shared_outline
-        from trex_tui.report.views.build_summary import check
+        from trex_tui.report.views.build import check_build_log
 
         worker = get_current_worker()
         try:
@@ -119,12 +119,12 @@ class BuildingScreen(LintingScreen):
         try:
             if size is not None and size > LONG_BYTES:
                 outline = shared_outline(path, progress)
-                check(outline)
+                check_build_log(outline)
                 told = 0
                 if not outline.is_whole:
                     self.post_message(BuildOutlined(engine, BuildFacts(outline, (), ())))
             trace = shared_log(path, progress)
-            check(trace)
+            check_build_log(trace)
             facts = build_facts(trace, engine)
         except _CancelledError:
             return

@@ -244,7 +244,7 @@ class Exporter:
         """In a thread, as below."""
         listing = offer.make()
         text = listing_as(target.form, listing)
-        words = f"{plural(len(listing.rows), 'row')}, {plural(len(listing.columns), 'column')}"
+        words = f"{plural(len(listing.table.rows), 'row')}, {plural(len(listing.table.columns), 'column')}"
         self._app.call_from_thread(self._write, target, text, words)
 
     def _write_layers(

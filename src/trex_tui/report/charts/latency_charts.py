@@ -167,21 +167,19 @@ def over_time(subject: Subject) -> Figure:
     series = [Series("each query", points, SECONDARY, is_dense=True)]
     if ends_ms := _drift_ends_ms(judged):
         series.append(Series("drift", [(x.low, ends_ms[0]), (x.high, ends_ms[1])], ACCENT))
-    marks = [Mark(float(places[step.row]), f"{step.change_pct:+.1f} %") for step in judged.steps]
-    keys = [Key("┊", "step", ACCENT)] if judged.steps else []
-    if judged.settling:
-        keys.append(Key("┊", "settling", WARNING))
-        if judged.settling.rows < len(points):
-            marks.append(Mark(float(places[judged.settling.rows]), "settled", WARNING))
+    keys = [Key("┊", "settling", WARNING)] if judged.settling else []
+    marks = []
+    if judged.settling and judged.settling.rows < len(points):
+        marks.append(Mark(float(places[judged.settling.rows]), "settled", WARNING))
     form = Lines(series, x, y, keys=keys, marks=marks, limits=limits)
     return Figure(tuple(words), queries.left_out, form, marks_layer=False)
 
 
 def _drift_ends_ms(judged: Stability) -> tuple[float, float] | None:
-    """Where the line of a drift begins and ends; None where there is none, or it is steps."""
-    if judged.steps or not judged.drift or not judged.drift.found or judged.median_ms is None:
+    """Where the line of a drift begins and ends; None where there is none."""
+    if not judged.drift or not judged.drift.found or judged.median_ms is None:
         return None
-    half = judged.drift.change_ms / 2
+    half = 0.75 * judged.drift.change_ms  # it is stated between the middles of the first and the last third
     return judged.median_ms - half, judged.median_ms + half
 
 
