@@ -23,8 +23,7 @@ from trex_tui.report.charts.grid import Line
 from trex_tui.report.charts.scatter_charts import AXES
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.pane import EnginePane
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chart import ChartList, ChartPicked, ChartResized, ChartView
 from trex_tui.widgets.theme import kind_style, precision_style
 
