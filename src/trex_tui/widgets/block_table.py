@@ -23,8 +23,7 @@ from trex_tui.report.views.compare_story import (
     shaped_ms,
 )
 from trex_tui.text import MISSING, format_ms
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_model import Column, SortKey
 
