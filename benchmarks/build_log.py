@@ -1,10 +1,10 @@
 """How fast a long verbose build log is read, and how much memory it takes.
 
 The log is made of the blocks of real ones in which TensorRT 8.4, 8.6 and 10.16 time tactics, repeated up to the size that is
-asked for: `python benchmarks/build_log.py 300` for 300 MB. It is read four ways: its sections alone (what opening a set of
-files takes), all but the tactics (the outline), the whole, and the whole with every tactic looked at, as an object. Floors
-are measured beside it: a loop that only iterates the lines of the file opened as text, one that decodes line by line, and one
-that only iterates the lines that the reader itself makes (packed and UTF-16 files, lines without end).
+asked for: `python benchmarks/build_log.py 300` for 300 MB. It is read three ways: all but the tactics (the outline, which
+opening a set of files takes), the whole, and the whole with every tactic looked at, as an object. Floors are measured beside
+it: a loop that only iterates the lines of the file opened as text, one that decodes line by line, and one that only iterates
+the lines that the reader itself makes (packed and UTF-16 files, lines without end).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from trex_tui.buildlog import read_build_log
 from trex_tui.buildlog.lines import ReadState, read_lines
-from trex_tui.buildlog.reader import read_outline, read_sections
+from trex_tui.buildlog.reader import read_outline
 
 LOGS = Path(__file__).resolve().parent.parent.parent / "shared" / "artifacts" / "logs"
 NAMES = (
@@ -129,7 +129,6 @@ def measure_build_log(megabytes: int = 30) -> None:
         for name, floor in floors.items():
             print(f"  floor, {name:8}: {floor:6.2f} s")
         ways: dict[str, Callable[[Path], object]] = {
-            "sections": read_sections,
             "all but tactics": read_outline,
             "whole": read_build_log,
             "whole, looked at": read_everything,

@@ -154,7 +154,7 @@ async def stand_on(session: Session, pane: ComparePane, place: int, name: str) -
     layer = next(one for one in comparison.engines[place].layers if one.name == name)
     block = comparison.block_of(place, layer.index)
     assert pane.table.go_to(block)
-    if not cursor_row(pane).is_expanded:
+    if not pane.table.position(cursor_row(pane)).is_expanded:
         await session.press("enter")
     assert pane.table.go_to(block, place, layer.index)
     await session.pilot.pause()

@@ -270,7 +270,7 @@ class TestReport:
         assert main(["report", str(sets / "int8"), "--format", "html"]) == 0
         page = capsys.readouterr().out
         assert '<td data-value="1.234e-05">1.234e-05</td>' in page
-        assert '<td data-value="1500000">1.50 M</td>' in page
+        assert '<td data-value="1500000">1.5 M</td>' in page
 
     def test_one_engine_and_a_comparison_tell_it_once(
         self, sets: Path, capsys: pytest.CaptureFixture[str]

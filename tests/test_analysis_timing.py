@@ -286,7 +286,6 @@ def test_verdicts_are_those_of_the_eye(real: RealSet) -> None:
     verdict, windows = SEEN[real.name]
     assert found.stability.verdict is verdict
     assert found.stability.windows_range_pct == pytest.approx(windows, abs=0.006)
-    assert found.stability.steps == ()
     assert found.stability.drift is not None
     assert not found.stability.drift.found
     assert (found.stability.settling is not None) is (real.name == "tf-resnet-RTX3090/fp32/resnet")

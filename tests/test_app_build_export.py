@@ -12,30 +12,28 @@ from trex_tui.analysis.build import build_facts, tactic_rows
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
+from trex_tui.report.document import Column, make_table
 from trex_tui.report.listing import Listing, listing_csv, listing_document, listing_markdown
-from trex_tui.report.views.build import (
-    memory_listing,
-    passes_listing,
-    phases_listing,
-    strategies_listing,
-    tactics_listing,
-    tuned_listing,
-)
+from trex_tui.report.views.build import build_listing
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.export import ExportScreen
-from trex_tui.widgets.build_tables import View
+from trex_tui.widgets.build_tables import View, layer_columns
 from tui import Session, running
 
-HOSTILE = Listing(
-    "trex-tui/x/1", "things", "a.log", ("name", "time_ms", "ok"), [("<b>|\x1b[31m", float("nan"), True)]
-)
+TABLES = ("phases", "passes", "layers", "tactics", "memory", "strategies", "messages")
+
+
+def things(columns: list[str], *rows: tuple[object, ...]) -> Listing:
+    table = make_table("things", [Column(key, key) for key in columns], rows)
+    return Listing("trex-tui/x/1", "a.log", table)
+
+
+HOSTILE = things(["name", "time_ms", "ok"], ("<b>|\x1b[31m", float("nan"), True))
 
 
 def test_rows_are_harmless_and_unknown_is_no_number() -> None:
     assert listing_csv(HOSTILE) == "name,time_ms,ok\n<b>|␛[31m,,True\n"
-    formulas = Listing(
-        "trex-tui/x/1", "things", "a.log", ("name",), [('=HYPERLINK("x")',), ("＝1",), ("+a",)]
-    )
+    formulas = things(["name"], ('=HYPERLINK("x")',), ("＝1",), ("+a",))
     assert list(csv.reader(io.StringIO(listing_csv(formulas)))) == [
         ["name"],
         ['\'=HYPERLINK("x")'],
@@ -53,21 +51,40 @@ def test_listings_hold_all_that_the_log_tells(tmp_path: Path) -> None:
     engine = load_engine(built(tmp_path))
     trace = read_build_log(engine.files[ArtifactKind.BUILD_LOG])
     facts = build_facts(trace, engine)
-    assert len(phases_listing(trace).rows) == len(trace.phases)
-    assert len(passes_listing(trace).rows) == len(trace.passes) + len(trace.fusions)
-    assert len(memory_listing(trace, trace.memory).rows) == len(trace.memory)
-    layers = listing_document(tuned_listing(facts, facts.tuned))["layers"]
+    rows = {key: build_listing(facts, key).table.rows for key in TABLES}
+    assert len(rows["phases"]) == len(trace.phases)
+    assert len(rows["passes"]) == len(trace.passes) + len(trace.fusions)
+    assert len(rows["memory"]) == len(trace.memory)
+    assert len(rows["messages"]) == len(trace.messages)
+    layers = listing_document(build_listing(facts, "layers"))["layers"]
     assert [one["name"] for one in layers] == [one.name for one in trace.tunings]
-    tactics = listing_document(tactics_listing(facts, facts.tuned))["tactics"]
+    tactics = listing_document(build_listing(facts, "tactics"))["tactics"]
     for tuned, layer in zip(facts.tuned, layers, strict=True):
         mine = [one for one in tactics if one["layer"] == tuned.tuning.name]
         assert len(mine) == len(tactic_rows(facts, tuned))
         assert sum(one["skipped"] is not None for one in mine) == layer["skipped"]
         if layer["chosen_ms"] is not None:
             assert layer["chosen_ms"] in [one["time_ms"] for one in mine if one["in_engine"]]
-    for one in (strategies_listing(facts), passes_listing(trace)):
-        rows = list(csv.reader(io.StringIO(listing_csv(one))))
-        assert {len(row) for row in rows} == {len(one.columns)}
+
+
+def test_every_form_of_a_table_has_the_same_values(tmp_path: Path) -> None:
+    """The keys of JSON and CSV are the same, and so are the numbers behind them, on the screen as well."""
+    engine = load_engine(built(tmp_path))
+    facts = build_facts(read_build_log(engine.files[ArtifactKind.BUILD_LOG]), engine)
+    for key in TABLES:
+        listing = build_listing(facts, key)
+        objects = listing_document(listing)[key]
+        cells = list(csv.DictReader(io.StringIO(listing_csv(listing))))
+        assert len(objects) == len(cells) == len(listing_markdown(listing).splitlines()) - 2
+        for told, cell in zip(objects, cells, strict=True):
+            assert list(told) == list(cell)
+            for name, value in told.items():
+                assert cell[name] == ("" if value is None else str(value))
+    values = {column.key: column.value for column in layer_columns(facts)}
+    for tuned, told in zip(
+        facts.tuned, listing_document(build_listing(facts, "layers"))["layers"], strict=True
+    ):
+        assert {key: value(tuned) for key, value in values.items()}.items() <= told.items()
 
 
 async def exported(session: Session, choice: int, folder: Path, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers import layer, tensor
-from trex_tui.analysis.modules import Grouping
+from trex_tui.analysis.modules import Group, Grouping
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.widgets.neighbourhood import Rest
 from tui import LARGE, SLOWEST, TO_LATENCY, check_golden, named_engine, running, small_engine, write_set
@@ -100,7 +100,7 @@ async def test_groups_add_up_and_say_what_they_are(tmp_path):
             "▾ GPU, stream 1",
         ]
         total = session.screen.engine.latency_sum_ms
-        groups = [row.entry for row in tree.shown_rows if row.expanded is not None]
+        groups = [row for row in tree.shown_rows if isinstance(row, Group)]
         assert sum(group.latency_ms for group in groups) == pytest.approx(total)
         await session.press("g")
         await session.until(lambda: session.details.startswith("GPU, stream 0"))

@@ -17,15 +17,8 @@ from trex_tui.buildlog.build_trace import MemoryPoint
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.build_charts import TacticTimes, has_times, memory_chart, tactic_histogram
 from trex_tui.report.charts.grid import cells_of
-from trex_tui.report.views.build_details import (
-    layer_build_lines,
-    nothing_words,
-    pass_nodes,
-    phase_nodes,
-    strategy_nodes,
-    tactics_lines,
-    tuned_lines,
-)
+from trex_tui.report.views.build import pass_nodes, phase_nodes, strategy_nodes
+from trex_tui.report.views.build_details import empty_view_text, layer_build_lines, tactics_lines, tuned_lines
 from tui import small_engine
 
 LOGS = ARTIFACTS / "logs"
@@ -232,5 +225,5 @@ def test_memory_is_drawn_over_time_where_stamps_tell_points_apart() -> None:
 def test_words_for_nothing(small: tuple[Engine, BuildFacts]) -> None:
     _, facts = small
     quiet = replace(facts.trace, passes=(), tunings=())
-    assert "trtexec --verbose" in nothing_words(quiet, "layers")
-    assert nothing_words(facts.trace, "strategies").startswith("The log names no backend strategy")
+    assert "trtexec --verbose" in empty_view_text(quiet, "layers")
+    assert empty_view_text(facts.trace, "strategies").startswith("The log names no backend strategy")

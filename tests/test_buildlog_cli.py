@@ -17,7 +17,7 @@ from trex_tui.artifacts.sniff import sniff
 from trex_tui.buildlog.log_cache import shared_log
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_engine
-from trex_tui.report.views.build_details import counts_words
+from trex_tui.report.views.build_details import tuned_summary
 from trex_tui.text import format_count
 
 V10 = "trt10.16.1_H100_build_verbose_onnx_fp16_dynshape"
@@ -173,7 +173,7 @@ def test_tactics_are_counted_alike_by_screen_command_lint_and_report(
     trace = shared_log(path)
     facts = build_facts(trace, load_engine(path))
     assert sum(one.tactics for one in facts.tuned) == totals["tactics"]
-    assert f"{format_count(totals['tactics'])} tactics" in counts_words(facts)
+    assert f"{format_count(totals['tactics'])} tactics" in tuned_summary(facts)
     (longest,) = (
         one for one in facts.tuned if one.tuning.name == "{ForeignNode[node_linear]}" and one.seconds
     )

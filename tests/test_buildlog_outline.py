@@ -1,8 +1,7 @@
-"""A log without its tactics, parts of a log, and logs that are read once for all who ask."""
+"""A log without its tactics, and logs that are read once for all who ask."""
 
 from __future__ import annotations
 
-import gzip
 import os
 import threading
 from dataclasses import fields, replace
@@ -14,10 +13,8 @@ from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.buildlog import BuildTrace, lines, read_build_log
+from trex_tui.buildlog import BuildTrace, lines, read_build_log, reader
 from trex_tui.buildlog import log_cache as shared
-from trex_tui.buildlog import reader as outline
-from trex_tui.buildlog import reader as parts
 from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError
@@ -106,37 +103,6 @@ def test_a_line_within_a_line_takes_the_whole_and_a_foreign_prefix_does_not(tmp_
 
 
 @needs_logs
-def test_options_and_performance_are_searched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The build, padded to some megabytes, then two runs: what stands under headings is the same as in the whole."""
-    runs = [path for path in REAL if "loadEngine_cudagraph" in path.name or "noSeparate" in path.name]
-    assert TUNED is not None
-    data = TUNED.read_bytes()
-    at = data.index(b"Tactic Name: ")
-    start = data.rindex(b"\n", 0, at) + 1
-    end = data.index(b"\n", at) + 1
-    padded = data[:start] + data[start:end] * 20_000 + data[start:]
-    path = tmp_path / "long.log"
-    path.write_bytes(b"".join([padded, *(one.read_bytes() for one in runs)]))
-    whole = read_outline(path)
-    for chunk in (parts._CHUNK, 65_537):
-        monkeypatch.setattr(parts, "_CHUNK", chunk)
-        found = parts.read_sections(path)
-        assert found.lines < whole.lines / 2
-        for name in ("options", "run_options", "chosen_shapes", "runs", "performance", "only_loads"):
-            theirs = getattr(whole, name)
-            if name == "runs":
-                assert [one.command for one in found.runs] == [one.command for one in theirs]
-            elif name == "performance":
-                assert found.performance is not None
-                assert found.performance.values == theirs.values
-            else:
-                assert getattr(found, name) == theirs
-    packed = tmp_path / "long.log.gz"
-    packed.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
-    assert parts.read_sections(packed).options == whole.options
-
-
-@needs_logs
 def test_plugins_that_fill_a_piece_are_no_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was said before the network is parsed is of the same build, however little of the log is read at once."""
     assert TUNED is not None
@@ -205,9 +171,7 @@ def test_who_comes_second_waits_for_the_first_and_may_give_up(tmp_path: Path) ->
     assert not shared._readings
 
 
-def test_opening_a_set_with_a_graph_searches_its_log_and_reads_no_tuning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_opening_a_set_reads_no_tuning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.graph.json").write_text('{"Layers": [{"Name": "x", "LayerType": "NoOp"}]}')
     small_log(tmp_path / "a.build.log")
 
@@ -215,7 +179,7 @@ def test_opening_a_set_with_a_graph_searches_its_log_and_reads_no_tuning(
         raise AssertionError
 
     monkeypatch.setattr(shared, "read_build_log", refuse)
-    monkeypatch.setattr(outline, "read_build_log", refuse)
+    monkeypatch.setattr(reader, "read_build_log", refuse)
     engine = load_engine(tmp_path)
     assert engine.metadata.performance["Throughput"] == "10 qps"
     (tmp_path / "a.graph.json").unlink()

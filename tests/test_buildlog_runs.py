@@ -13,7 +13,6 @@ from trex_tui.analysis.build import build_seconds, phase_shares
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.buildlog import BuildTrace, read_build_log
 from trex_tui.buildlog import log_records as as_records
-from trex_tui.buildlog import reader as parts
 from trex_tui.buildlog.build_trace import PhaseKind
 from trex_tui.buildlog.reader import read_outline
 
@@ -72,8 +71,6 @@ def test_a_build_and_a_run_of_its_engine(tmp_path: Path) -> None:
     filled = as_records.with_log(Metadata(), trace, "build log")
     assert (filled.build_options["Skip inference"], bool(filled.performance)) == ("Enabled", True)
     assert filled.inference_options == ran.options.inference
-    searched = parts.read_sections(trace.path)
-    assert (searched.options, searched.run_options) == (trace.options, trace.run_options)
 
 
 @needs_logs

@@ -12,7 +12,7 @@ from trex_tui.artifacts import find
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.rerun import Rerun, plan_rerun
-from trex_tui.cli.capture import _options_of
+from trex_tui.cli.capture import capture_options
 from trex_tui.cli.parser import build_parser
 
 PLAN = b"ftrt" + bytes(24)
@@ -72,7 +72,7 @@ class TestOptions:
         assert found.options == wanted
         assert found.notes == ()
         words = shlex.split(found.command())[1:]
-        assert _options_of(build_parser().parse_args(words)) == replace(wanted, engine="ENGINE")
+        assert capture_options(build_parser().parse_args(words)) == replace(wanted, engine="ENGINE")
         longer = found.with_length(7, None)
         assert "--duration=7" in longer.command()
 
@@ -107,7 +107,7 @@ class TestOptions:
     def test_the_command_asks_for_the_same(self) -> None:
         found = again("--shapes=x:1x3 --duration=5 --warmUp=9 --useDLACore=0 --allowGPUFallback --device=2")
         words = shlex.split(found.command())[1:]
-        options = _options_of(build_parser().parse_args(words))
+        options = capture_options(build_parser().parse_args(words))
         assert options.engine == "ENGINE"
         assert options == CaptureOptions(
             engine="ENGINE", shapes="x:1x3", duration_s=5, warmup_ms=9, dla=0, allow_gpu_fallback=True, device=2,

@@ -22,7 +22,7 @@ from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks, note_lock, 
 from trex_tui.capture.environment_probe import Host
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.process import Stop
-from trex_tui.capture.remote import RemoteDriver
+from trex_tui.capture.remote import RemoteClockDriver
 from trex_tui.capture.rerun import plan_rerun
 from trex_tui.capture.ssh import Ssh
 from trex_tui.cli.parser import build_parser
@@ -236,7 +236,7 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
     from remote_kit import descendants
 
     stop = Stop()
-    driver = RemoteDriver(Loop("jet"), stop, "w")
+    driver = RemoteClockDriver(Loop("jet"), stop, "w")
     with locked_clocks("max", None, Host().document(), driver) as (lock, said):
         assert told(smi) == [LOCK]
         assert said == ["GPU clocks locked to 2100 MHz"]
@@ -256,7 +256,7 @@ def test_of_another_machine(smi: Path, ended: bool) -> None:
 def test_another_machine_that_refuses(smi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SMI_MODE", "refused")
     stop = Stop()
-    driver = RemoteDriver(Loop("jet"), stop, "w")
+    driver = RemoteClockDriver(Loop("jet"), stop, "w")
     with locked_clocks("max", None, Host().document(), driver) as (_, said):
         pass
     assert told(smi) == [LOCK]
@@ -285,7 +285,7 @@ def test_a_jetson_is_left_alone(smi: Path) -> None:
         assert lock is not None
 
 
-class NotToBeAsked(RemoteDriver):
+class NotToBeAsked(RemoteClockDriver):
     def choices(self) -> NoReturn:
         raise AssertionError
 

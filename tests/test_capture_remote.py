@@ -26,8 +26,7 @@ from trex_tui.capture.remote_probe import RemoteTrtexec, read_around, read_found
 from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
 from trex_tui.capture.transfer import Sieve, cut_end, external_data, moved, unpack
 from trex_tui.cli import main
-from trex_tui.cli.capture import _options_of, _request_of
-from trex_tui.cli.capture_hosts import jobs_of
+from trex_tui.cli.capture import capture_options, capture_request, requests_by_host
 from trex_tui.cli.parser import build_parser
 from trex_tui.errors import TrexError
 
@@ -130,15 +129,15 @@ def test_several_machines_have_a_timing_cache_each(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(b"x")
     words = ["capture", "--onnx", str(tmp_path / "net.onnx"), "--timing-cache", str(tmp_path / "tc")]
     options = build_parser().parse_args([*words, "--host", "ssh://a:22", "--host", "b"])
-    request = _request_of(options, _options_of(options))
-    caches = [job.request.options.timing_cache for job in jobs_of(options, request)]
+    request = capture_request(options, capture_options(options))
+    caches = [one.options.timing_cache for _, one in requests_by_host(options.host, request)]
     assert caches == [str(tmp_path / "tc.ssh___a_22"), str(tmp_path / "tc.b")]
     options.host = ["b"]
-    assert jobs_of(options, request)[0].request.options.timing_cache == str(tmp_path / "tc")
+    assert requests_by_host(options.host, request)[0][1].options.timing_cache == str(tmp_path / "tc")
     (tmp_path / "tc.b").mkdir()
     options.host = ["a", "b"]
     with pytest.raises(TrexError, match=r"--timing-cache: .*tc\.b is no file"):
-        jobs_of(options, request)
+        requests_by_host(options.host, request)
 
 
 class TestSending:

@@ -19,7 +19,7 @@ from trex_tui import load_engine
 from trex_tui.artifacts import ArtifactKind, find
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture import staging as filing
-from trex_tui.capture.machine import LocalMachine
+from trex_tui.capture.machine import Machine
 from trex_tui.capture.options import checked_cache
 from trex_tui.capture.plan import Names
 from trex_tui.capture.process import Stop
@@ -454,7 +454,7 @@ class TestResume:
     def test_another_machine(self, bench: Bench, record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Which machine is another, `test_capture_machine` tells; a measurement alone only says that it is one."""
         board = {"soc": "tegra234", "model": "Orin", "l4t": "36.4.3", "power_mode": "MAXN"}
-        monkeypatch.setattr(LocalMachine, "probe", lambda *_, **__: {"jetson": dict(board)})
+        monkeypatch.setattr(Machine, "probe", lambda *_, **__: {"jetson": dict(board)})
         assert bench.capture().remarks == ()
         assert bench.capture(resume=True, force=True).remarks == ()
         assert len(calls(record)) == 3

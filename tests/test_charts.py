@@ -220,16 +220,13 @@ def test_no_extreme_is_lost_when_rows_outnumber_columns():
     assert all(0.3 < value < 0.7 for value in medians)
 
 
-def test_steps_are_marked_with_their_size(tmp_path):
+def test_a_drift_is_drawn_as_a_line(tmp_path):
     chance = random.Random(5)
     values = [(1.0 if place < 400 else 1.2) + chance.gauss(0, 0.005) for place in range(800)]
     engine = with_queries(tmp_path, values)
     text = drawn(engine, "over-time", (120, 30))
-    assert "┊ step" in text
-    assert "+1" in text.split("s from")[0]
-    assert "The level changes 1 time" in words_of(text)
-    row = next(row for row in text.split("\n")[3:] if "┊" in row)
-    assert row.index("┊") / 120 == pytest.approx(0.48, abs=0.06)
+    assert "━ drift" in text
+    assert "from the first third of the run to the last" in words_of(text)
 
 
 def test_outliers_stand_at_the_edge_where_they_happened(noisy):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -232,8 +231,6 @@ class TestProfileAndTiming:
         assert len(json.loads((tmp_path / "out/net.profile.json").read_text())[1]) == 5
 
     def test_timing_of_another_tool(self, tmp_path, capsys):
-        if find_spec("trex_tui.artifacts.timing_variants") is None:
-            pytest.skip("the reader takes no timing files of other tools")
         write_json(tmp_path / "net.timing.json", {"unit": "us", "times": [{"latency": 100, "compute": 90}]})
         one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
         read_as = "read as 1 row at times of latency in µs, compute in µs"

@@ -46,11 +46,11 @@ def test_tail() -> None:
     assert found.stake_ms is None
 
 
-def test_steps_without_a_tail() -> None:
+def test_a_drift_without_a_tail() -> None:
     latencies = [one + 0.05 * (place >= 500) for place, one in enumerate(noisy(1000, 0.002))]
     found = only("MEASURE002", engine_of(LAYERS, rows=queries(latencies)))
     assert found.severity is Severity.WARNING
-    assert found.evidence[0].value == "steps"
+    assert found.evidence[0].value == "drift"
 
 
 def test_spread_alone_is_info() -> None:

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from browser import Page, browsing, find_chromium
 from helpers import chain, examples, layer, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui.cli import main
-from trex_tui.report.document import Document, Part, Section
-from trex_tui.report.render_html import report_page
-from trex_tui.report.render_markdown import report_markdown
-from trex_tui.report.views.layers import number_column, table, word_column
+from trex_tui.report.document import Column, Document, Part, Section, make_table
+from trex_tui.report.render_html import document_page
+from trex_tui.report.render_markdown import document_markdown
 from trex_tui.text import printable
 
 RUNS = "window.hacked=1"
@@ -240,8 +239,11 @@ def test_colours_follow_the_reader(page: Page) -> None:
 
 def tiny(text: str, value: float | None) -> Document:
     """A report in which a text stands wherever one can."""
-    heads = (word_column("name", "Name", help=text), number_column("latency_ms", text, has_bar=True))
-    found = table("t", heads, [(text, value), ("other", 1.0)], title=text)
+    columns = (
+        Column("name", "Name", help=text),
+        Column("latency_ms", text, is_number=True, has_bar=True),
+    )
+    found = make_table("t", columns, [(text, value), ("other", 1.0)], title=text)
     section = Section("s", text, sentences=[text], facts=[(text, text)], tables=[found])
     return Document(text, [Part("p", text, [section])])
 
@@ -249,11 +251,11 @@ def tiny(text: str, value: float | None) -> Document:
 @given(st.text(max_size=40), st.none() | st.floats(allow_nan=True, allow_infinity=True))
 @settings(max_examples=examples(25))
 def test_any_text_and_number_make_a_sound_page(text: str, value: float | None) -> None:
-    written = report_page(tiny(text, value))
+    written = document_page(tiny(text, value))
     page = Reader(written)
     assert written.count("<script") == 1
     assert printable(text) in "".join(page.texts)
-    rows = [line for line in report_markdown(tiny(text, value)).splitlines() if line.startswith("|")]
+    rows = [line for line in document_markdown(tiny(text, value)).splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows} == {4}
 
 

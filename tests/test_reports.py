@@ -18,7 +18,8 @@ from rich.text import Text
 from helpers import chain, write_graph, write_json, write_profile, write_sample_set
 from trex_tui.engine import COLUMNS, Engine, load_engine
 from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.report.render_text import Grid, grid_lines, print_grid
+from trex_tui.report.document import Cell, Column, make_table
+from trex_tui.report.render_text import print_table, table_lines
 from trex_tui.report.views.engine import engine_summary, numbers, print_summary, summary_document
 from trex_tui.report.views.layers import (
     BRIEF_COLUMNS,
@@ -258,16 +259,24 @@ class TestLayers:
         assert [layer.index for layer in sorted_layers(engine, chosen, reverse=reverse)] == order
 
 
-class TestGrid:
-    GRID = Grid(
-        ("name", "ms", "what"),
-        [("layer " * 8 + "tail", "1.50", "x"), ("日本語" * 9, "12.25", "y" * 30), ("", "–", "")],
-        on_the_right=frozenset({1}),
-        giving_way=frozenset({0, 2}),
+class TestTextTable:
+    ROWS = (
+        ("layer " * 8 + "tail", 1.5, "x"),
+        ("日本語" * 9, 12.25, "y" * 30),
+        (Cell("", ""), None, Cell("", "")),
+    )
+    TABLE = make_table(
+        "t",
+        (
+            Column("name", "name", flex=True),
+            Column("time", "ms", is_number=True, format="{:.2f}".format),
+            Column("what", "what", flex=True),
+        ),
+        ROWS,
     )
 
     def test_in_a_pipe_nothing_is_cut(self) -> None:
-        assert grid_lines(self.GRID, None) == [
+        assert table_lines(self.TABLE, None) == [
             f"{'name':54}     ms  what",
             f"{'layer ' * 8 + 'tail':54}   1.50  x",
             f"{'日本語' * 9}  12.25  {'y' * 30}",
@@ -276,20 +285,20 @@ class TestGrid:
 
     @pytest.mark.parametrize("room", [35, 36, 50, 70, 94])
     def test_in_a_terminal_texts_give_way(self, room: int) -> None:
-        lines = grid_lines(self.GRID, room)
+        lines = table_lines(self.TABLE, room)
         assert max(map(cell_len, lines)) <= room
         assert all(number in line for number, line in zip(("ms", "1.50", "12.25", "–"), lines, strict=True))
         assert "tail" in lines[1], "the tail tells a name from its siblings"
 
     def test_numbers_stay_whole_where_nothing_fits(self) -> None:
-        assert max(map(cell_len, grid_lines(self.GRID, 10))) == 12 + 2 + 5 + 2 + 12
+        assert max(map(cell_len, table_lines(self.TABLE, 10))) == 12 + 2 + 5 + 2 + 12
 
     def test_rich_draws_what_fits_alike(self) -> None:
         table = Table(box=None, padding=(0, 1), pad_edge=False)
         table.add_column("name", no_wrap=True)
         table.add_column("ms", no_wrap=True, justify="right")
         table.add_column("what", no_wrap=True)
-        for row in self.GRID.rows:
+        for row in zip(*map(self.TABLE.texts, range(3)), strict=True):
             table.add_row(*map(Text, row))
-        shown = drawn(200, lambda console: print_grid(self.GRID, console, "bold", 20))
+        shown = drawn(200, lambda console: print_table(self.TABLE, console, "bold", 20))
         assert shown == drawn(200, lambda console: console.print(table))

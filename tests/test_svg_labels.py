@@ -20,7 +20,7 @@ from trex_tui.report.charts.svg_charts import IDS, draw
 from trex_tui.report.charts.svg_elements import CHAR, columns_of
 from trex_tui.report.charts.svg_plot import Caption, Dot, Mark, Roofline, Series, histogram, lines, scatter
 from trex_tui.report.charts.svg_plot import _name as module_name
-from trex_tui.report.render_html import _STYLE_PAGE
+from trex_tui.report.render_html import _REPORT_STYLE
 
 XMLNS = "{http://www.w3.org/2000/svg}"
 ASCENT, DESCENT = 9.0, 2.0
@@ -202,7 +202,7 @@ def test_printed_charts_are_as_large_as_the_text_around() -> None:
     folder = ARTIFACTS / "bev-multitask-blackwell"
     if not folder.is_dir():
         pytest.skip(f"no artifacts at {folder}")
-    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _STYLE_PAGE, re.DOTALL)
+    rule = re.search(r"@media print \{.*?figure svg \{ max-height: (\d+)vh; \}", _REPORT_STYLE, re.DOTALL)
     assert rule is not None
     engine = load_engine(folder)
     for chart in IDS:

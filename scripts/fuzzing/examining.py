@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from trex_tui import cli
-from trex_tui.analysis.build import build_facts, layer_choices, tactic_rows
+from trex_tui.analysis.build import build_facts, tactic_rows
 from trex_tui.analysis.columns import ALL_COLUMNS, derived
 from trex_tui.analysis.compare import compare
 from trex_tui.analysis.dataflow import fitted, neighbourhood, whole_lanes
@@ -33,13 +33,9 @@ from trex_tui.lint.run import run as run_lint
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.report.charts.figure import Palette, Subject, draw
 from trex_tui.report.export_formats import ExportFormat, comparison_as, file_stem, layers_as
-from trex_tui.report.views import build_details as build_nodes
-from trex_tui.report.views import build_details as build_screen
-from trex_tui.report.views import build_summary as build_document
-from trex_tui.report.views import build_summary as build_log
+from trex_tui.report.views import build, build_details, build_summary, layers, memory
 from trex_tui.report.views import engine as overview
 from trex_tui.report.views import layer_details as layer_text
-from trex_tui.report.views import layers, memory
 from trex_tui.report.views import lint as findings
 from trex_tui.report.views.engine import print_summary, summary_document
 from trex_tui.report.views.lint import EngineReport, LintReport
@@ -247,18 +243,18 @@ def _read_log(path: Path, engines: Sequence[Engine], told: list[str]) -> None:
         told.append(str(error))
         return
     told += map(str, trace.diagnostics)
-    choices = layer_choices(trace)
+    facts = build_facts(trace)
     with contextlib.suppress(TrexError):
-        build_log.check(trace)
-    _json(build_document.build_log_document(trace, choices, None, 10))
+        build.check_build_log(trace)
+    _json(build_summary.build_log_document(facts, None, 10))
     _json(metadata_document(trace))
-    check_text("".join(f"{line}\n" for line in build_log.build_log_text(trace, choices, 10)))
+    check_text("".join(f"{line}\n" for line in build_summary.build_log_text(facts, 10)))
     for tuning in _some(trace.tunings):
-        named = build_log.tunings_named(trace, tuning.name)
-        check_text("".join(f"{line}\n" for line in build_log.layer_text(trace, named, choices, 10)))
-    build_nodes.phase_nodes(trace)
-    build_nodes.pass_nodes(trace)
-    list(build_screen.memory_lines(trace))
+        named = build_summary.find_tunings(trace, tuning.name)
+        check_text("".join(f"{line}\n" for line in build_summary.tunings_text(facts, named, 10)))
+    build.phase_nodes(trace)
+    build.pass_nodes(trace)
+    list(build_details.memory_lines(trace))
     for engine in engines:
         if path in engine.files.values():
             _joined(trace, engine)
@@ -266,12 +262,12 @@ def _read_log(path: Path, engines: Sequence[Engine], told: list[str]) -> None:
 
 def _joined(trace: Any, engine: Engine) -> None:  # noqa: ANN401 - BuildTrace
     facts = build_facts(trace, engine)
-    list(build_screen.overview_lines(trace, engine))
-    build_nodes.strategy_nodes(facts)
-    build_nodes.counts_words(facts)
+    list(build_details.overview_lines(trace, engine))
+    build.strategy_nodes(facts)
+    build_details.tuned_summary(facts)
     for tuned in _some(facts.tuned):
         tactic_rows(facts, tuned)
-        list(build_screen.item_lines(facts, tuned))
+        list(build_details.item_lines(facts, tuned))
 
 
 def _run(arguments: Sequence[str], told: list[str]) -> None:

@@ -32,11 +32,11 @@ from trex_tui.accuracy.tensors import (
 from trex_tui.artifacts.input_files import read_text
 from trex_tui.artifacts.layer_info import read_layer_info
 from trex_tui.buildlog import read_build_log
+from trex_tui.capture.machine import Machine, run_trtexec
 from trex_tui.capture.plan import PROFILE, RunPlan, refusal
-from trex_tui.capture.process import GRACE_S, Stop, run_process
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import GRACE_S, Stop
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.capture.verdict import RunVerdict, judge
+from trex_tui.capture.verdict import RunVerdict
 from trex_tui.engine.dtypes import DataType, TensorFormat, parse_data_type, parse_format
 from trex_tui.errors import ArtifactError, ExitCode, TrexError
 from trex_tui.text import printable
@@ -308,18 +308,20 @@ class EngineSide:
         exported.unlink(missing_ok=True)
         argv = (str(self.trtexec.path), *self._common, *more, f"--exportOutput={exported}")
         plan = RunPlan(PROFILE, self.number, argv, log, self.path)
-        seen = RunProgress()
-        outcome = run_process(
-            argv, log, self.stop, seen.feed, timeout_s=self.options.timeout_s, grace_s=self.options.grace_s
+        _, verdict, progress = run_trtexec(
+            Machine(),
+            plan,
+            self.trtexec,
+            self.stop,
+            timeout_s=self.options.timeout_s,
+            grace_s=self.options.grace_s,
         )
-        seen.close()
-        verdict = judge(plan, outcome, seen, self.trtexec)
         if verdict.key == "interrupted" or self.stop.times:
             raise InterruptedRunError("interrupted")
         if verdict.passed and not exported.is_file():
             verdict = RunVerdict(False, "files", "trtexec says that it passed, but it wrote no outputs")
         if not verdict.passed:
-            raise TrtexecFailedError(self.path, verdict, seen.last, log)
+            raise TrtexecFailedError(self.path, verdict, progress.last, log)
         return log, exported
 
     def document(self) -> dict[str, Any]:

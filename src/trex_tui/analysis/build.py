@@ -529,6 +529,7 @@ class TacticRow(NamedTuple):
         in_engine: The engine has it: it was chosen, in the formats that the engine's layer has.
         skipped: Why it was not timed; None if it was.
         is_cached: Its time was not measured in this build.
+        tuned: The layer.
     """
 
     line: int
@@ -543,6 +544,7 @@ class TacticRow(NamedTuple):
     in_engine: bool = False
     skipped: SkippedTactic | None = None
     is_cached: bool = False
+    tuned: TunedLayer | None = None
 
     @property
     def label(self) -> str:
@@ -585,8 +587,11 @@ def kind_of_build_log(engine: Engine) -> ArtifactKind | None:
     return next((kind for kind in kinds if kind in engine.files), None)
 
 
-def build_facts(trace: BuildTrace, engine: Engine) -> BuildFacts:
-    """Join a log with the engine it is about. Half a second for thousands of layers; meant for a thread."""
+def build_facts(trace: BuildTrace, engine: Engine | None = None) -> BuildFacts:
+    """Join a log with the engine it is about, or with its own list of layers.
+
+    Half a second for thousands of layers; meant for a thread.
+    """
     choices = layer_choices(trace, engine)
     made: dict[int, list[int]] = {}
     for index, choice in enumerate(choices):
@@ -637,7 +642,7 @@ def tactic_rows(facts: BuildFacts, tuned: TunedLayer) -> list[TacticRow]:
     rows: list[TacticRow] = []
     for number, combination in enumerate(tuned.tuning.combinations, start=1):
         rows += _rows_of(combination, number, id(combination) in built, frozenset(kernels))
-    return rows
+    return [row._replace(tuned=tuned) for row in rows]
 
 
 def _rows_of(

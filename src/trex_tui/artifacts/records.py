@@ -119,12 +119,11 @@ def _with_logs(
     """
     from trex_tui.buildlog import log_records as as_records
     from trex_tui.buildlog.log_cache import shared_outline
-    from trex_tui.buildlog.reader import read_sections
 
     layer_info, profile, metadata = known.layer_info, known.profile, known.metadata
     is_alone = layer_info is None and profile is None
     for kind in _LOGS:
-        trace = attempt(kind, shared_outline if is_alone else read_sections)
+        trace = attempt(kind, shared_outline)
         if trace is None:
             continue
         metadata = as_records.with_log(metadata, trace, kind.value)

@@ -15,7 +15,7 @@ from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.input_files import decode_text, open_bytes, parse_json, read_fully, read_head
 from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log, unwrapped_head
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.artifacts.timing_variants import timing_column
+from trex_tui.artifacts.timing import timing_column
 from trex_tui.errors import ArtifactError
 
 HEAD_BYTES = 64 * 1024
@@ -35,11 +35,9 @@ _ROOT_KEY = re.compile(
 )
 _OWN = re.compile(r'\ufeff?\s*\{\s*"schema"\s*:\s*"(trex-tui/[\w/.-]*)')
 # Timing files of other tools: a telling key before numbers or rows, or a column before a holder of numbers.
-_UNIT_END = r"(?:(?:[ _]?in)?[ _]?\(?(?:[mun\u00b5\u03bc]?s|m?sec|(?:milli|micro|nano)?seconds)\)?)?"
 _TIMES = re.compile(
-    rf'"(?:times|timings|per_?iteration|latenc(?:y|ies)(?:_times?)?|[mun]?s_per_(?:iteration|query|run)){_UNIT_END}"\s*:\s*'
-    r'(?:\[\s*(?:[-\d{]|"[\d.]+ *[mun\u00b5\u03bc]?s")'
-    r'|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw|0)"\s*:\s*[\[\d{])',
+    r'"(?:times|timings|per_?iteration|latenc(?:y|ies))(?:[ _]?in)?[ _(]*'
+    r'(?:[mun\u00b5\u03bc]?s|(?:milli|micro|nano)?seconds)?\)?"\s*:\s*(?:\[\s*[-\d{]|\{\s*(?:"unit"\s*:\s*"[^"]*"\s*,\s*)?"(?:values|samples|data|raw)"\s*:\s*\[)',
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"\[\s*-?\d[\d.eE+-]*\s*[,\]]")
@@ -199,7 +197,7 @@ def _sniff_list(head: str, path: Path) -> Sniffed:
     for wanted, kind in _LIST_KEYS:
         if wanted <= keys:
             return Sniffed(kind)
-    if any(timing_column(key) in _TELLING_COLUMNS for key in keys):
+    if any(timing_column(key)[0] in _TELLING_COLUMNS for key in keys):
         return Sniffed(ArtifactKind.TIMING)
     if _NUMBERS.match(head.lstrip("\ufeff \t\r\n")) and _TIMES_NAME.search(path.name):
         return Sniffed(ArtifactKind.TIMING)

@@ -1,20 +1,25 @@
 """One row per measured query: `--exportTimes`.
 
 Columns are kept as arrays of doubles, a tenth of the memory of the parsed rows. TensorRT 7.2 called host-to-device copies
-`in` and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`. Other tools write the same in other forms, which
-`timing_variants` knows.
+`in` and device-to-host copies `out`; 8.0 to 8.2 have an extra `endToEndMs`.
+
+Toolkits around trtexec write the same in four other forms: a list of numbers (`{"times": [0.5, 0.6]}`), a list of rows
+(`{"perIteration": [{"latency_us": 500}]}`), columns (`{"latency": {"unit": "us", "values": [500]}}`), and any of these below
+further keys. A unit stands at the end of a key or beside the numbers; where none is stated, milliseconds are assumed.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from array import array
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.input_files import finite_number, load_json
-from trex_tui.artifacts.timing_variants import ENQUEUE, UnknownUnitError, read_variant
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 # Key of TensorRT 8.0 and later -> the key of 7.2, where it differs.
@@ -41,7 +46,9 @@ TIMING_KEYS = (
     "latencyMs",
     "endToEndMs",
 )
-_MOST_KEYS, _MOST_KEY = 8, 40
+ENQUEUE = "enqueueMs"
+"""Column of enqueue durations, which trtexec itself writes as two stamps."""
+_MOST_KEYS, _MOST_KEY, _MOST_DEPTH, _MOST_OTHERS = 8, 40, 12, 3
 DURATIONS = frozenset(("h2dMs", "computeMs", "d2hMs", "latencyMs", "endToEndMs", ENQUEUE))
 """The columns that are spans of time, and none below zero."""
 
@@ -118,20 +125,187 @@ def _notes(
     return tuple(Diagnostic(Severity.WARNING, path, "", message) for message in notes)
 
 
+# Column -> what toolkits call it, in lower-case letters and digits, without the unit.
+_NAMES = {
+    "latencyMs": "latency latencies hostlatency hostlatencies totallatency inferencetime inferencetimes elapsed time times "
+    "timings durations runtimes periteration",
+    "computeMs": "compute computetime computetimes gpu gputime gputimes gpucompute gpucomputetime gpucomputetimes",
+    "h2dMs": "h2d h2dtime h2dlatency",
+    "d2hMs": "d2h d2htime d2hlatency",
+    ENQUEUE: "enqueue enqueuetime enqueuetimes enq",
+    "endToEndMs": "endtoend e2e",
+}
+_COLUMNS = {name: column for column, names in _NAMES.items() for name in names.split()}
+_TRTEXEC_COLUMNS = {key.lower(): key for key in TIMING_KEYS} | {
+    old.lower(): key for key, old in OLD_KEYS.items()
+}
+_HOLDERS = frozenset(("value", "values", "samples", "data", "raw"))
+"""Keys that say nothing of what is in them."""
+_UNITS = {
+    **dict.fromkeys(("ms", "msec", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "microseconds"), "µs"),
+    **dict.fromkeys(("ns", "nsec", "nanoseconds"), "ns"),
+    **dict.fromkeys(("s", "sec", "seconds"), "s"),
+}
+_MS = {"ms": 1.0, "µs": 1e-3, "ns": 1e-6, "s": 1e3}
+_IN_SECONDS = re.compile(r"(.*[^A-Za-z0-9])s\W*|(.*[a-z0-9])S")
+"""A key with the unit `s`, which is not the `s` of a plural."""
+
+
+@dataclass(slots=True)
+class _Table:
+    """Columns of equal length, in milliseconds; the unit of each as stated, None where none is."""
+
+    rows: int
+    where: str
+    columns: dict[str, array[float]] = field(default_factory=dict)
+    units: dict[str, str | None] = field(default_factory=dict)
+    left_out: int = 0
+
+    @property
+    def in_words(self) -> str:
+        place = f" at {self.where}" if self.where else ""
+        return f"{self.rows} row{'' if self.rows == 1 else 's'}{place}"
+
+
+class _UnknownUnitError(ValueError):
+    """A file states a unit that is none of time."""
+
+
+@lru_cache(maxsize=1024)
+def timing_column(key: str) -> tuple[str | None, str | None]:
+    """The column that a key names, and the unit at its end; None for each that it does not."""
+    name = _plain(key)
+    if name in _TRTEXEC_COLUMNS:
+        return _TRTEXEC_COLUMNS[name], "ms"
+    seconds = _IN_SECONDS.fullmatch(key)
+    stems: list[tuple[str, str | None]] = [(_plain(seconds[1] or seconds[2]), "s")] if seconds else []
+    stems.append((name, None))
+    stems += [(name.removesuffix(word), unit) for word, unit in _UNITS.items() if len(word) > 1]
+    for stem, unit in stems:
+        column = _COLUMNS.get(stem) or _COLUMNS.get(stem.removesuffix("in"))
+        if column is not None:
+            return column, unit
+    return None, None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.replace("µ", "u").replace("μ", "u").lower())
+
+
 def _read_variant(root: object, path: Path) -> Timing:
+    """The longest run in a file of another tool, then the one with most columns, then the first."""
     try:
-        found = read_variant(root)
-    except UnknownUnitError as error:
+        tables = _merged(list(_tables(root, (), "latencyMs" if isinstance(root, list) else None, None)))
+    except _UnknownUnitError as error:
         raise ArtifactError(path, f"states times in {str(error)!r}, which is no unit of time") from error
-    if found is None:
+    if not tables:
         raise ArtifactError(path, f"holds no timing rows{_keys_seen(root)}")
-    said = [Diagnostic(Severity.INFO, path, "", found.words)]
-    if found.others:
-        message = f"holds more rows than those of one run; not read: {found.others}"
-        said.append(Diagnostic(Severity.WARNING, path, "", message))
-    negative = _without_negative(found.columns)
-    notes = _notes(path, found.columns, found.rows, found.left_out, negative)
-    return Timing(found.columns, found.rows, (*said, *notes), found.words)
+    best = max(tables, key=lambda table: (table.rows, len(table.columns)))
+    assumed = _assumptions(best)
+    notes = [Diagnostic(Severity.INFO, path, "", assumed)]
+    if others := [table.in_words for table in tables if table is not best]:
+        more = [f"{len(others) - _MOST_OTHERS} more"] if len(others) > _MOST_OTHERS else []
+        message = (
+            f"holds more rows than those of one run; not read: {', '.join(others[:_MOST_OTHERS] + more)}"
+        )
+        notes.append(Diagnostic(Severity.WARNING, path, "", message))
+    negative = _without_negative(best.columns)
+    notes += _notes(path, best.columns, best.rows, best.left_out, negative)
+    return Timing(best.columns, best.rows, tuple(notes), assumed)
+
+
+def _tables(node: object, path: tuple[str, ...], column: str | None, unit: str | None) -> Iterator[_Table]:
+    """Every list of numbers or rows in a document, with the nearest column and unit that the keys around it name."""
+    if len(path) > _MOST_DEPTH:
+        return
+    if isinstance(node, dict):
+        unit = _stated_unit(node) or unit
+        for key, value in node.items():
+            named, own_unit = timing_column(key)
+            is_holder = _plain(key) in _HOLDERS or isinstance(value, dict)
+            inherited = column if is_holder else None
+            yield from _tables(value, (*path, key), named or inherited, own_unit or unit)
+    elif isinstance(node, list) and node:
+        rows = [row for row in node if isinstance(row, dict)]
+        if rows:
+            yield from _table_of_rows(rows, len(node) - len(rows), path, unit)
+        elif column is not None:
+            yield from _table_of_numbers(node, path, column, unit)
+
+
+def _table_of_numbers(
+    node: Sequence[object], path: tuple[str, ...], column: str, unit: str | None
+) -> Iterator[_Table]:
+    numbers = [finite_number(value) for value in node]
+    if any(number is not None for number in numbers):
+        values = array("d", [_in_ms(number, unit) for number in numbers])
+        yield _Table(len(values), ".".join(path), {column: values}, {column: unit})
+
+
+def _table_of_rows(
+    rows: Sequence[Mapping[str, Any]], left_out: int, path: tuple[str, ...], unit: str | None
+) -> Iterator[_Table]:
+    table = _Table(len(rows), ".".join(path), left_out=left_out)
+    for index, row in enumerate(rows):
+        around = _stated_unit(row) or unit
+        for key, value in row.items():
+            column, own_unit = timing_column(key)
+            if column is None:
+                continue
+            if isinstance(value, dict):
+                own_unit = _stated_unit(value) or own_unit
+                value = value.get("value")
+            number = finite_number(value)
+            if number is None:
+                continue
+            values = table.columns.setdefault(column, array("d", [math.nan]) * len(rows))
+            table.units.setdefault(column, own_unit or around)
+            values[index] = _in_ms(number, own_unit or around)
+    if table.columns:
+        yield table
+
+
+def _merged(tables: Sequence[_Table]) -> list[_Table]:
+    """Columns that lie apart belong together where they are equally long, up to the first that is there twice."""
+    merged: list[_Table] = []
+    for table in tables:
+        fitting = [
+            known
+            for known in merged
+            if known.rows == table.rows and not known.columns.keys() & table.columns.keys()
+        ]
+        if not fitting or table.left_out or fitting[0].left_out:
+            merged.append(table)
+            continue
+        fitting[0].columns |= table.columns
+        fitting[0].units |= table.units
+        fitting[0].where = ""
+    return merged
+
+
+def _stated_unit(node: Mapping[str, Any]) -> str | None:
+    text = node.get("unit", node.get("units"))
+    if not isinstance(text, str):
+        return None
+    unit = _UNITS.get(_plain(text))
+    if unit is None:
+        raise _UnknownUnitError(text)
+    return unit
+
+
+def _in_ms(number: float | None, unit: str | None) -> float:
+    return math.nan if number is None else number * _MS[unit or "ms"]
+
+
+def _assumptions(table: _Table) -> str:
+    names = [f"{column.removesuffix('Ms')} in {unit or 'ms'}" for column, unit in table.units.items()]
+    words = f"is not in trtexec's own form; read as {table.in_words} of {', '.join(names)}"
+    silent = [column.removesuffix("Ms") for column, unit in table.units.items() if unit is None]
+    if silent:
+        which = "" if len(silent) == len(names) else f" for {', '.join(silent)}"
+        words += f"; no unit is stated{which}: taken as milliseconds"
+    return words
 
 
 def _keys_seen(root: object) -> str:

@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from array import array
+from dataclasses import dataclass, field
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
@@ -220,43 +221,31 @@ def float_of(text: str) -> float:
         return _NAN
 
 
+@dataclass(slots=True)
 class RunnerState:
-    """A runner that is being timed."""
+    """A runner that is being timed; `start` is the place of its first tactic.
 
-    __slots__ = (
-        "available",
-        "budget",
-        "fastest_id",
-        "fastest_ms",
-        "id",
-        "invalid",
-        "line",
-        "myelin",
-        "name",
-        "operator",
-        "pruned",
-        "seconds",
-        "skipped",
-        "start",
-        "table",
-    )
+    Attributes:
+        table: Line and first row of the table of Myelin's that is being read.
+        operator: Its name and ONNX nodes.
+        budget: What Myelin wanted and what there was.
+    """
 
-    def __init__(self, line: int, name: str, runner_id: str | None, start: int) -> None:
-        self.line = line
-        self.name = name
-        self.id = runner_id
-        self.start = start
-        self.seconds: float | None = None
-        self.fastest_id: int | None = None
-        self.fastest_ms: float | None = None
-        self.available: int | None = None
-        self.pruned: int | None = None
-        self.invalid = False
-        self.skipped: list[SkippedTactic] = []
-        self.myelin: list[MyelinTable] = []
-        self.table: tuple[int, int] | None = None
-        self.operator: tuple[str, tuple[str, ...]] = ("", ())
-        self.budget: tuple[int, int] | None = None
+    line: int
+    name: str
+    id: str | None
+    start: int
+    seconds: float | None = None
+    fastest_id: int | None = None
+    fastest_ms: float | None = None
+    available: int | None = None
+    pruned: int | None = None
+    invalid: bool = False
+    skipped: list[SkippedTactic] = field(default_factory=list)
+    myelin: list[MyelinTable] = field(default_factory=list)
+    table: tuple[int, int] | None = None
+    operator: tuple[str, tuple[str, ...]] = ("", ())
+    budget: tuple[int, int] | None = None
 
     def beyond_budget(self, wanted: int, there: int) -> None:
         """`Exceeded mem budget of B. Need N`: Myelin says it before it gives a tactic up; of several, what needs most."""
@@ -311,29 +300,18 @@ class RunnerState:
         return Outcome.NO_VALID_TACTIC if self.invalid or self.seconds is not None else Outcome.UNFINISHED
 
 
+@dataclass(slots=True)
 class CombinationState:
     """A format combination that is being tried."""
 
-    __slots__ = (
-        "cached_ms",
-        "chosen_id",
-        "chosen_runner",
-        "inputs",
-        "is_cached",
-        "line",
-        "outputs",
-        "runners",
-    )
-
-    def __init__(self, line: int, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
-        self.line = line
-        self.inputs = inputs
-        self.outputs = outputs
-        self.runners: list[RunnerTrial] = []
-        self.chosen_runner: str | None = None
-        self.chosen_id: int | None = None
-        self.cached_ms: float | None = None
-        self.is_cached = False
+    line: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    runners: list[RunnerTrial] = field(default_factory=list)
+    chosen_runner: str | None = None
+    chosen_id: int | None = None
+    cached_ms: float | None = None
+    is_cached: bool = False
 
     def finished(self) -> FormatCombination:
         """The combination, with all its trials."""
@@ -349,17 +327,15 @@ class CombinationState:
         )
 
 
+@dataclass(slots=True)
 class LayerState:
     """A layer that is being tuned."""
 
-    __slots__ = ("began_s", "combinations", "line", "metadata", "name")
-
-    def __init__(self, line: int, name: str, began_s: float | None) -> None:
-        self.line = line
-        self.name = name
-        self.began_s = began_s
-        self.metadata = ""
-        self.combinations: list[FormatCombination] = []
+    line: int
+    name: str
+    began_s: float | None
+    metadata: str = ""
+    combinations: list[FormatCombination] = field(default_factory=list)
 
 
 _STARS = "*" * 15

@@ -2,7 +2,7 @@
 
 A second process lets them go: it waits on a pipe that only we hold, so it acts when we are done, crash or are killed. It is
 there before the clocks are locked. Jetsons have another mechanism, for the superuser alone: there we say how it stands.
-Where nvidia-smi runs is a `Driver`'s matter: here in this module, on another machine in `remote_clocks.py`.
+`remote.py` does the same on another machine.
 
 `nvidia-smi` answers `All done.` and 0 even where it did nothing, so only its own line about the clocks counts.
 """
@@ -14,9 +14,9 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from trex_tui.errors import TrexError
 from trex_tui.text import plural
@@ -68,38 +68,9 @@ def without_ids(text: str) -> str:
     return _IDS.sub("…", text)
 
 
-class Driver(Protocol):
-    """nvidia-smi of the machine that measures."""
-
-    @property
-    def where(self) -> str:
-        """` on jetson`, for sentences; empty here."""
-
-    def choices(self) -> Mapping[str, str] | None:
-        """The variables that choose GPUs; None where there is no nvidia-smi.
-
-        Raises:
-            TrexError: The machine cannot be asked.
-        """
-
-    def ask(self, *arguments: str) -> str:
-        """What it answers.
-
-        Raises:
-            TrexError: The machine cannot be asked.
-        """
-
-    def hold(self, lock: ClockLockAttempt) -> AbstractContextManager[None]:
-        """Lock, and let go at the end, whatever becomes of us; `lock` gets what the driver said.
-
-        Raises:
-            TrexError: The machine cannot be asked.
-        """
-
-
 @contextmanager
 def locked_clocks(
-    asked: str | None, device: int | None, host: Mapping[str, Any], driver: Driver | None = None
+    asked: str | None, device: int | None, host: Mapping[str, Any], driver: ClockDriver | None = None
 ) -> Iterator[tuple[ClockLockAttempt | None, list[str]]]:
     """Lock the clocks of a GPU for a while; without a wish nothing happens.
 
@@ -124,7 +95,7 @@ def locked_clocks(
         said.append(_jetson_state(host))
         yield lock, said
         return
-    driver = driver or DriverHere()
+    driver = driver or ClockDriver()
     choices = driver.choices()
     if choices is None:
         raise TrexError(f"--lock-clocks: there is no nvidia-smi on PATH{driver.where}")
@@ -146,30 +117,43 @@ def locked_clocks(
         )
 
 
-class DriverHere:
-    """nvidia-smi of this machine.
+class ClockDriver:
+    """nvidia-smi of this machine; the base of that of another one.
 
     Args:
         environ: Where PATH and the choice of GPUs are read.
     """
 
     where = ""
+    """` on jetson`, for sentences; empty here."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.environ = environ
         self.program = shutil.which("nvidia-smi", path=environ.get("PATH", os.defpath))
 
     def choices(self) -> Mapping[str, str] | None:
-        """Ours."""
+        """Return the variables that choose GPUs; None where there is no nvidia-smi.
+
+        Raises:
+            TrexError: The machine cannot be asked.
+        """
         return None if self.program is None else self.environ
 
     def ask(self, *arguments: str) -> str:
-        """What it answers, or why it does not."""
+        """Return what it answers, or why it does not.
+
+        Raises:
+            TrexError: The machine cannot be asked.
+        """
         return _ask([self.program or "nvidia-smi", *arguments])
 
     @contextmanager
     def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
-        """Lock; a second process lets go."""
+        """Lock, and let go at the end, whatever becomes of us; `lock` gets what the driver said.
+
+        Raises:
+            TrexError: The machine cannot be asked.
+        """
         program, gpu = self.program or "nvidia-smi", str(lock.gpu)
         waiting = subprocess.Popen(
             ["/bin/sh", "-c", _LET_GO, "trex-tui", program, "-i", gpu, "-rgc"],
@@ -239,7 +223,7 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     )
 
 
-def _gpu_of_slice(chosen: str, count: int, driver: Driver) -> str:
+def _gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
     """The GPU that a slice (MIG) is of: clocks are those of the whole.
 
     Before driver 470 a slice was called after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.
@@ -263,7 +247,7 @@ def _gpu_of_slice(chosen: str, count: int, driver: Driver) -> str:
     )
 
 
-def _target(driver: Driver, gpu: str, asked: str) -> int:
+def _target(driver: ClockDriver, gpu: str, asked: str) -> int:
     if asked != MAX:
         return int(asked)
     text = driver.ask("-i", gpu, "--query-gpu=clocks.max.sm", "--format=csv,noheader,nounits")

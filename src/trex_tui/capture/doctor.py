@@ -1,21 +1,19 @@
 """Can a capture run on this machine, and will its numbers be worth anything? Each finding with what to do about it.
 
-Pure: judges what `host`, `surroundings` and `locate` have found, so it can judge another machine's answers too.
-
-Machines that are known to misbehave, as far as probes can tell them.
-
-Each rule names what was observed on such machines; the numbers of releases are NVIDIA's own.
+Pure: judges what `environment_probe` and `trtexec` have found, so it can judge another machine's answers too. What it
+calls known bad was observed on such machines; the numbers of releases are NVIDIA's own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from trex_tui.capture.environment_probe import Disk, Environment
+from trex_tui.capture.failures import JOIN_GROUPS, NVIDIA_SMI_FAILURES, START_FAILURES, recognise
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.text import format_bytes, plural
 
@@ -24,31 +22,6 @@ OK, NOTE, WARNING, ERROR = "ok", "note", "warning", "error"
 _LEAST_DISK_BYTES = 256 << 20
 _AMPLE_DISK_BYTES = 4 << 30
 _LEAST_MEMORY_KIB = 1 << 20
-_JOIN_GROUPS = (
-    'sudo usermod -aG video,render "$USER", then log in again; in a container: --runtime nvidia, or '
-    "--group-add video"
-)
-_SMI_FAILURES = (
-    (
-        "Driver/library version mismatch",
-        "the driver was updated under the running kernel module: reboot; until then trtexec fails too",
-    ),
-    (
-        "couldn't communicate with the NVIDIA driver",
-        "the kernel module is not loaded: after a kernel update rebuild it (dkms autoinstall), with secure boot sign "
-        "it, then sudo modprobe nvidia",
-    ),
-    (
-        "Failed to initialize NVML: Unknown Error",
-        "a container loses its devices when systemd reloads: start it again",
-    ),
-    (
-        "No devices were found",
-        "the driver sees no GPU: look at `lspci | grep -i nvidia`, and at the GPUs given to a container",
-    ),
-    ("NvRmMemInitNvmap failed with No such file", "no /dev/nvmap: in a container use --runtime nvidia"),
-    ("NvRmMemInitNvmap failed", _JOIN_GROUPS),
-)
 _HOT = ("hardware slowdown", "software thermal", "hardware thermal", "power brake")
 
 
@@ -99,7 +72,8 @@ def examine(found: Findings) -> list[Check]:
 
     checks = [*_trtexec(found), *_gpus(found), *_devices(found)]
     checks += _jetson(found) if found.facts.get("jetson") else _clock_permission(found)
-    checks += [*_memory(found), *_disk(found.around.disk), *_container(found), *known_bad(found)]
+    checks += [*_memory(found), *_disk(found.around.disk), *_container(found)]
+    checks += [*_known_bad_board(found), *_mixed_packages(found), *_known_bad_state(found)]
     return checks
 
 
@@ -115,13 +89,8 @@ def _trtexec(found: Findings) -> Iterator[Check]:
             "Debian and Jetson: sudo apt install libnvinfer-bin (it lands in /usr/src/tensorrt/bin); elsewhere unpack "
             "TensorRT's tar file, pip wheels have no trtexec; or name one with --trtexec or $TRTEXEC"
         )
-        if "libnvdla_compiler" in found.refusal:
-            remedy = (
-                "install the package nvidia-l4t-dla-compiler of this L4T and run sudo ldconfig; in a container use "
-                "--runtime nvidia"
-            )
-        elif "LD_LIBRARY_PATH" in found.refusal:
-            remedy = "set LD_LIBRARY_PATH; a .bashrc that sets it is not read by `ssh host command`"
+        if known := recognise([found.refusal], START_FAILURES):
+            remedy = known.remedy
         nowhere, _, _ = found.refusal.partition("; name it with ")
         yield Check("trtexec", ERROR, nowhere, remedy)
     else:
@@ -184,7 +153,8 @@ def _no_gpu(found: Findings) -> Check:
     raw = "\n".join(str(one["raw"]) for name, one in found.probes.items() if name.startswith("nvidia-smi"))
     if found.around.has_nvidia_smi:
         first = (raw.strip().splitlines() or ["it says nothing"])[0][:200]
-        remedy = next((remedy for text, remedy in _SMI_FAILURES if text in raw), "run nvidia-smi by hand")
+        known = recognise([raw], NVIDIA_SMI_FAILURES)
+        remedy = known.remedy if known else "run nvidia-smi by hand"
         return Check("GPU", ERROR, f"nvidia-smi names none: {first}", remedy)
     if found.around.devices:
         nodes = ", ".join(found.around.devices)
@@ -200,7 +170,7 @@ def _no_gpu(found: Findings) -> Check:
 
 def _devices(found: Findings) -> Iterator[Check]:
     if closed := [name for name, may_open in found.around.devices.items() if not may_open]:
-        remedy = _JOIN_GROUPS if "/dev/nvmap" in closed else "look at its owner and group: ls -l /dev/nvidia*"
+        remedy = JOIN_GROUPS if "/dev/nvmap" in closed else "look at its owner and group: ls -l /dev/nvidia*"
         yield Check("devices", ERROR, f"{', '.join(closed)} may not be opened by this user", remedy)
     elif found.facts.get("jetson") and "/dev/nvmap" not in found.around.devices:
         yield Check(
@@ -348,36 +318,16 @@ _WITHOUT_DLA = ("tegra210", "tegra186", "tegra264")
 _PACKAGED_IN = "/usr/src/tensorrt/bin"
 
 
-def known_bad(found: Findings) -> list[Check]:
-    """What is known about a machine like this one; nothing for most."""
-    rules: tuple[Callable[[Findings], Iterator[Check]], ...] = (
-        _nvmap_regression,
-        _trt_of_another_board,
-        _unknown_module,
-        _without_dla,
-        _mixed_packages,
-        _stub_libraries,
-        _throttled_long,
-    )
-    return [check for rule in rules for check in rule(found)]
-
-
-def _nvmap_regression(found: Findings) -> Iterator[Check]:
-    """Allocations above 3 GiB fail with memory to spare; fixed in 36.5 (issue 5602402 of its release notes)."""
-
-    if (found.facts.get("jetson") or {}).get("l4t") == "36.4.7":
+def _known_bad_board(found: Findings) -> Iterator[Check]:
+    board, program = found.facts.get("jetson") or {}, found.trtexec
+    if board.get("l4t") == "36.4.7":  # above 3 GiB; fixed in 36.5 (issue 5602402 of its release notes)
         yield Check(
             "known bad",
             WARNING,
             "L4T 36.4.7: large allocations fail with memory to spare (NvMapMemAllocInternalTagged … error 12)",
             "upgrade to L4T 36.5 (JetPack 6.2.2) or later",
         )
-
-
-def _trt_of_another_board(found: Findings) -> Iterator[Check]:
-    """TensorRT 10.13 of JetPack 7.0 and 7.1 is Thor's: it has no code for sm_87."""
-
-    board, program = found.facts.get("jetson") or {}, found.trtexec
+    # TensorRT 10.13 of JetPack 7.0 and 7.1 is Thor's.
     if program and board.get("soc") == _ORIN and program.numbers[:2] == (10, 13):
         yield Check(
             "known bad",
@@ -385,35 +335,23 @@ def _trt_of_another_board(found: Findings) -> Iterator[Check]:
             f"TensorRT {program.version} on an Orin: this release has no code for its GPU (sm_87)",
             "use the TensorRT 10.16 of JetPack 7.2",
         )
-
-
-def _unknown_module(found: Findings) -> Iterator[Check]:
-    """Modules that are younger than the TensorRT 8.2.1 of JetPack 4.6.1: `Unknown embedded device detected`."""
-
-    board, program = found.facts.get("jetson") or {}, found.trtexec
-    total_kib = (found.facts.get("memory") or {}).get("total_kib")
-    if program is None or total_kib is None or board.get("soc") != _XAVIER or program.numbers >= (8, 4):
-        return
+    # Modules that are younger than the TensorRT 8.2.1 of JetPack 4.6.1.
+    total_kib = (found.facts.get("memory") or {}).get("total_kib") or 0
     least_gib = 12 if "NX" in (board.get("model") or "") else 40
-    if total_kib >= least_gib << 20:
+    is_large_xavier = board.get("soc") == _XAVIER and total_kib >= least_gib << 20
+    if program and is_large_xavier and program.numbers < (8, 4):
         yield Check(
             "known bad",
             WARNING,
             f"TensorRT {program.version} may not know this Xavier of much memory (`Unknown embedded device detected`)",
             "use TensorRT 8.2.1.9 or a later JetPack",
         )
-
-
-def _without_dla(found: Findings) -> Iterator[Check]:
-
-    board = found.facts.get("jetson") or {}
     if board.get("soc") in _WITHOUT_DLA or "Orin Nano" in (board.get("model") or ""):
         yield Check("DLA", NOTE, "this module has none", "capture without --dla")
 
 
 def _mixed_packages(found: Findings) -> Iterator[Check]:
     """A trtexec of one release with the libraries of another. Only where packages brought it: a tar file has its own."""
-
     program = found.trtexec
     if program is None or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}"):
         return
@@ -430,9 +368,8 @@ def _mixed_packages(found: Findings) -> Iterator[Check]:
             return
 
 
-def _stub_libraries(found: Findings) -> Iterator[Check]:
-    """A stub libcuda in front of the real one: CUDA fails, or TensorRT believes that there is no memory."""
-
+def _known_bad_state(found: Findings) -> Iterator[Check]:
+    # A stub libcuda in front of the real one: CUDA fails, or TensorRT believes that there is no memory.
     if found.around.stub_libraries:
         yield Check(
             "known bad",
@@ -440,10 +377,6 @@ def _stub_libraries(found: Findings) -> Iterator[Check]:
             f"LD_LIBRARY_PATH leads to stubs of CUDA: {', '.join(found.around.stub_libraries)}",
             "take it out of LD_LIBRARY_PATH; stubs are for linking alone",
         )
-
-
-def _throttled_long(found: Findings) -> Iterator[Check]:
-
     uptime_s = found.around.uptime_s
     if not uptime_s:
         return

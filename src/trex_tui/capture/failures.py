@@ -1,4 +1,4 @@
-"""The ways in which trtexec is known to fail: what it prints, what that means, what to do.
+"""The ways in which trtexec and nvidia-smi are known to fail: what they print, what that means, what to do.
 
 Texts differ between releases; the patterns take what they have in common. The first that fits wins, so causes stand before
 the complaints that follow from them.
@@ -196,6 +196,61 @@ FAILURES = (
     ),
 )
 
+JOIN_GROUPS = (
+    'sudo usermod -aG video,render "$USER", then log in again; in a container: --runtime nvidia, or '
+    "--group-add video"
+)
+NVIDIA_SMI_FAILURES = (
+    _known(
+        "driver_mismatch",
+        r"Driver/library version mismatch",
+        "the driver was updated under the running kernel module",
+        "the driver was updated under the running kernel module: reboot; until then trtexec fails too",
+    ),
+    _known(
+        "driver_not_loaded",
+        r"couldn't communicate with the NVIDIA driver",
+        "the kernel module is not loaded",
+        "the kernel module is not loaded: after a kernel update rebuild it (dkms autoinstall), with secure boot sign "
+        "it, then sudo modprobe nvidia",
+    ),
+    _known(
+        "devices_lost",
+        r"Failed to initialize NVML: Unknown Error",
+        "the container lost its devices",
+        "a container loses its devices when systemd reloads: start it again",
+    ),
+    _known(
+        "no_gpu",
+        r"No devices were found",
+        "the driver sees no GPU",
+        "the driver sees no GPU: look at `lspci | grep -i nvidia`, and at the GPUs given to a container",
+    ),
+    _known(
+        "no_nvmap",
+        r"NvRmMemInitNvmap failed with No such file",
+        "there is no /dev/nvmap",
+        "no /dev/nvmap: in a container use --runtime nvidia",
+    ),
+    _known("nvmap_permission", r"NvRmMemInitNvmap failed", "this user may not use /dev/nvmap", JOIN_GROUPS),
+)
+START_FAILURES = (
+    _known(
+        "dla_compiler",
+        r"libnvdla_compiler",
+        "trtexec does not start without the DLA compiler",
+        "install the package nvidia-l4t-dla-compiler of this L4T and run sudo ldconfig; in a container use "
+        "--runtime nvidia",
+    ),
+    _known(
+        "library_path",
+        r"LD_LIBRARY_PATH",
+        "trtexec does not start without its libraries",
+        "set LD_LIBRARY_PATH; a .bashrc that sets it is not read by `ssh host command`",
+    ),
+)
+"""Why a trtexec that is there does not start."""
+
 _LOW_MEMORY = re.compile(
     r"Device memory is insufficient to use tactic|insuff?icient memory on requested size", re.I
 )
@@ -205,10 +260,10 @@ _GRAPH_IGNORED = re.compile(
 _OTHER_DEVICE = re.compile(r"engine plan file across different models of devices")
 
 
-def recognise(lines: Iterable[str]) -> Recognised | None:
-    """The first known failure, by the order of `FAILURES`, in lines of an output."""
+def recognise(lines: Iterable[str], failures: Iterable[Failure] = FAILURES) -> Recognised | None:
+    """Find the first known failure, by the order of the table, in lines of an output."""
     texts = list(lines)
-    for failure in FAILURES:
+    for failure in failures:
         for text in texts:
             if match := failure.pattern.search(text):
                 return Recognised(failure.key, _sentence(failure, match), failure.remedy, text)

@@ -1,33 +1,36 @@
-"""Where trtexec runs: what a capture asks of a machine. This one here; another one in `remote.py`."""
+"""The machine that captures: this one. `remote.py` has the one at the other end of an ssh connection."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from trex_tui.capture.clocks import Driver, DriverHere
+from trex_tui.capture.clocks import ClockDriver
 from trex_tui.capture.environment_probe import probe_host
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import Names, RunPlan, plan
-from trex_tui.capture.process import ProcessOutcome, Stop, run_process
+from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, run_process
+from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.capture.verdict import RunVerdict, head_of
+from trex_tui.capture.verdict import RunVerdict, judge, read_plan_magic
 
 
-class Machine(Protocol):
-    """A machine that captures."""
+class Machine:
+    """This machine; the base of those that do the same elsewhere."""
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
-        """The runs: commands as they run there, files as they lie here.
+        """Return the runs: commands as they run on that machine, files as they lie here.
 
         Raises:
             TrexError: An option that this trtexec does not know.
         """
+        return plan(options, trtexec, names)
 
     def prepare(self, engine: Path | None) -> None:
-        """Before the first run.
+        """Get ready for the first run.
 
         Args:
             engine: One that lies here and makes the build needless.
@@ -37,14 +40,15 @@ class Machine(Protocol):
         """
 
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
-        """Its state; never raises."""
+        """Return its state; never raises."""
+        return probe_host(with_ids=with_ids).document()
 
-    def driver(self) -> Driver:
-        """What locks its clocks."""
+    def clock_driver(self) -> ClockDriver:
+        return ClockDriver()
 
     def run(
         self,
-        one: RunPlan,
+        run: RunPlan,
         stop: Stop,
         feed: Callable[[bytes], None],
         tick: Callable[[int | None], None],
@@ -61,70 +65,64 @@ class Machine(Protocol):
             TrexError: It cannot be run.
         """
 
-    def head(self, engine: Path) -> bytes:
-        """How an engine begins.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-
-    def entry(self, engine: Path) -> dict[str, Any]:
-        """Size and digest of an engine.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-
-    def document(self, *, with_ids: bool) -> dict[str, Any] | None:
-        """What the manifest is to tell of it; None of this machine."""
-
-
-class LocalMachine:
-    """This machine."""
-
-    def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
-        """The runs."""
-        return plan(options, trtexec, names)
-
-    def prepare(self, engine: Path | None) -> None:
-        """Nothing to do."""
-
-    def probe(self, *, with_ids: bool) -> dict[str, Any]:
-        """Its state."""
-        return probe_host(with_ids=with_ids).document()
-
-    def driver(self) -> Driver:
-        """Its nvidia-smi."""
-        return DriverHere()
-
-    def run(
-        self,
-        one: RunPlan,
-        stop: Stop,
-        feed: Callable[[bytes], None],
-        tick: Callable[[int | None], None],
-        *,
-        timeout_s: float | None,
-        grace_s: float,
-    ) -> tuple[ProcessOutcome, RunVerdict | None]:
-        """Run to the end."""
-
-        def tell(pid: int) -> None:
+        def report_memory(pid: int) -> None:
             tick(_rss_bytes(pid))
 
-        return run_process(one.argv, one.log, stop, feed, tell, timeout_s=timeout_s, grace_s=grace_s), None
+        outcome = run_process(
+            run.argv, run.log, stop, feed, report_memory, timeout_s=timeout_s, grace_s=grace_s
+        )
+        return outcome, None
 
     def head(self, engine: Path) -> bytes:
-        """How an engine begins."""
-        return head_of(engine)
+        """Read how an engine begins.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        return read_plan_magic(engine)
 
     def entry(self, engine: Path) -> dict[str, Any]:
-        """Size and digest of an engine."""
+        """Return size and digest of an engine.
+
+        Raises:
+            OSError: It cannot be read.
+        """
         return file_entry(engine)
 
-    def document(self, *, with_ids: bool) -> dict[str, Any] | None:  # noqa: ARG002 - a Place
-        """Nothing to tell."""
+    def document(self, *, with_ids: bool) -> dict[str, Any] | None:  # noqa: ARG002 - for other machines
+        """Describe the machine for the manifest; None of this one."""
         return None
+
+
+def run_trtexec(
+    machine: Machine,
+    run: RunPlan,
+    trtexec: Trtexec,
+    stop: Stop,
+    observe: Callable[[RunProgress, float, int | None], None] = lambda *_: None,
+    *,
+    timeout_s: float | None = None,
+    grace_s: float = GRACE_S,
+) -> tuple[ProcessOutcome, RunVerdict, RunProgress]:
+    """Run trtexec to its end and judge it.
+
+    Args:
+        observe: Gets the progress, the seconds since the start, and the memory of the process in bytes.
+        timeout_s: Longest duration; None is without.
+        grace_s: Between SIGTERM and SIGKILL.
+
+    Raises:
+        TrexError: It cannot be run.
+    """
+    progress, began = RunProgress(), time.monotonic()
+
+    def tick(rss_bytes: int | None) -> None:
+        observe(progress, time.monotonic() - began, rss_bytes)
+
+    outcome, lost = machine.run(run, stop, progress.feed, tick, timeout_s=timeout_s, grace_s=grace_s)
+    progress.close()
+    observe(progress, outcome.wall_s, None)
+    return outcome, lost or judge(run, outcome, progress, trtexec, machine.head), progress
 
 
 def _rss_bytes(pid: int) -> int | None:

@@ -96,6 +96,11 @@ class CaptureOptions:
         return self.device
 
 
+def option_name(field: str) -> str:
+    """Return the option of `trex-tui capture` that sets a field: `--warmup` for `warmup_ms`."""
+    return f"--{re.sub('_(ms|s|mib)$', '', field).replace('_', '-')}"
+
+
 def default_name(options: CaptureOptions) -> str:
     """The model's file name without its ending: `resnet` for `models/resnet.onnx`."""
     name = Path(options.model).name
@@ -115,27 +120,16 @@ def checked_name(name: str) -> str:
     return name
 
 
+_BUILD_FIELDS = (
+    *("best", "strongly_typed", "no_tf32", "calib", "sparsity", "min_shapes", "max_shapes", "workspace_mib"),
+    *("timing_cache", "optimization_level", "hardware_compatibility"),
+)
+
+
 def _of_a_build(options: CaptureOptions) -> list[str]:
     """What was asked for that decides about a build alone, as typed."""
-    names = (
-        *(
-            "best",
-            "strongly_typed",
-            "no_tf32",
-            "calib",
-            "sparsity",
-            "min_shapes",
-            "max_shapes",
-            "workspace_mib",
-        ),
-        *("timing_cache", "optimization_level", "hardware_compatibility"),
-    )
-    typed = [
-        name.removesuffix("_mib").replace("_", "-")
-        for name in names
-        if getattr(options, name) not in (None, False)
-    ]
-    return [f"--{one}" for one in (*options.precisions, *typed)]
+    given = [option_name(field) for field in _BUILD_FIELDS if getattr(options, field) not in (None, False)]
+    return [*(f"--{precision}" for precision in options.precisions), *given]
 
 
 def _file_of(text: str) -> str:

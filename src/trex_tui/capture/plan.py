@@ -7,10 +7,11 @@ shell. What the versions need differently: TensorRT 8.2 limits the workspace wit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.options import CaptureOptions, option_name
 from trex_tui.capture.trtexec import Trtexec, flag_table
 from trex_tui.errors import TrexError
 
@@ -26,6 +27,28 @@ _OURS = frozenset(
 """What capture decides itself; behind `--` it would only break the set."""
 _REPEATABLE = frozenset(
     ("--plugins", "--staticPlugins", "--dynamicPlugins", "--setPluginsToSerialize", "--profile")
+)
+_BUILD_VALUES = (
+    ("--calib", "calib"),
+    ("--sparsity", "sparsity"),
+    ("--minShapes", "min_shapes"),
+    ("--optShapes", "opt_shapes"),
+    ("--maxShapes", "max_shapes"),
+)
+"""Options of trtexec with the fields of `CaptureOptions` that they take over as they are."""
+_BUILDER_VALUES = (
+    ("--timingCacheFile", "timing_cache"),
+    ("--builderOptimizationLevel", "optimization_level"),
+    ("--hardwareCompatibilityLevel", "hardware_compatibility"),
+)
+_MEASUREMENT_VALUES = (
+    ("--useProfile", "profile_index"),
+    ("--loadInputs", "load_inputs"),
+    ("--warmUp", "warmup_ms"),
+    ("--duration", "duration_s"),
+    ("--iterations", "iterations"),
+    ("--avgRuns", "avg_runs"),
+    ("--percentile", "percentile"),
 )
 _TYPED_MODEL = (
     "TensorRT 11 takes precision from the model alone (cast it with ModelOpt AutoCast, quantize with Q/DQ)"
@@ -115,6 +138,10 @@ class _Arguments:
         if value is not None:
             self.add(flag, value, asked=asked)
 
+    def take_over(self, table: Iterable[tuple[str, str]], options: CaptureOptions) -> None:
+        for flag, field in table:
+            self.given(flag, getattr(options, field), option_name(field))
+
     def wanted(self, flag: str, asked_for: bool, asked: str) -> None:
         """Add an option without a value, if it was asked for."""
         if asked_for:
@@ -166,12 +193,8 @@ def _build_arguments(
         "--stronglyTyped", options.strongly_typed and not trtexec.is_strongly_typed_only, "--strongly-typed"
     )
     found.wanted("--noTF32", options.no_tf32, "--no-tf32")
-    found.given("--calib", options.calib, "--calib")
-    found.given("--sparsity", options.sparsity, "--sparsity")
+    found.take_over(_BUILD_VALUES, options)
     shaped = options.min_shapes or options.opt_shapes or options.max_shapes
-    found.given("--minShapes", options.min_shapes, "--min-shapes")
-    found.given("--optShapes", options.opt_shapes, "--opt-shapes")
-    found.given("--maxShapes", options.max_shapes, "--max-shapes")
     found.given("--shapes", None if shaped else options.shapes, "--shapes")
     if options.workspace_mib is not None:
         if trtexec.knows("--memPoolSize"):
@@ -179,9 +202,7 @@ def _build_arguments(
             found.add("--memPoolSize", f"workspace:{options.workspace_mib}")
         else:
             found.add("--workspace", options.workspace_mib)
-    found.given("--timingCacheFile", options.timing_cache, "--timing-cache")
-    found.given("--builderOptimizationLevel", options.optimization_level, "--optimization-level")
-    found.given("--hardwareCompatibilityLevel", options.hardware_compatibility, "--hardware-compatibility")
+    found.take_over(_BUILDER_VALUES, options)
     _add_common(options, found)
     return _with_passthrough(options, found)
 
@@ -194,13 +215,7 @@ def _profile_arguments(
     found.add("--verbose")
     # An engine with dynamic shapes and none stated would be measured at the smallest.
     found.given("--shapes", options.shapes or options.opt_shapes, "--shapes")
-    found.given("--useProfile", options.profile_index, "--profile-index")
-    found.given("--loadInputs", options.load_inputs, "--load-inputs")
-    found.given("--warmUp", options.warmup_ms, "--warmup")
-    found.given("--duration", options.duration_s, "--duration")
-    found.given("--iterations", options.iterations, "--iterations")
-    found.given("--avgRuns", options.avg_runs, "--avg-runs")
-    found.given("--percentile", options.percentile, "--percentile")
+    found.take_over(_MEASUREMENT_VALUES, options)
     streams = "--infStreams" if trtexec.knows("--infStreams") else "--streams"
     found.given(streams, options.inf_streams, "--inf-streams")
     graph = options.dla is None if options.cuda_graph is None else options.cuda_graph

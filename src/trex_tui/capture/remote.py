@@ -19,14 +19,15 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from trex_tui.capture.clocks import ClockLockAttempt, Driver, note_lock, note_release
+from trex_tui.capture.clocks import ClockDriver, ClockLockAttempt, note_lock, note_release
+from trex_tui.capture.machine import Machine
 from trex_tui.capture.manifest import file_entry
-from trex_tui.capture.options import CaptureOptions
+from trex_tui.capture.options import CaptureOptions, quoted
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, run_process
 from trex_tui.capture.remote_probe import find_there, probe_remote
@@ -55,8 +56,8 @@ _LET_GO_S = 30.0
 _POLL_S = 0.1
 
 
-class RemoteDriver:
-    """nvidia-smi of another machine, as a `Driver`.
+class RemoteClockDriver(ClockDriver):
+    """nvidia-smi of another machine.
 
     Args:
         ssh: How to reach it.
@@ -68,11 +69,7 @@ class RemoteDriver:
         self.ssh = ssh
         self.stop = stop
         self.word = word
-
-    @property
-    def where(self) -> str:
-        """Its name, as typed."""
-        return f" on {self.ssh.host}"
+        self.where = f" on {ssh.host}"
 
     def _call(self, *arguments: str) -> tuple[Mapping[str, str] | None, str]:
         said = self.ssh.call(self.stop, SMI, self.word, *arguments).decode("utf-8", errors="replace")
@@ -89,12 +86,11 @@ class RemoteDriver:
         return self._call()[0]
 
     def ask(self, *arguments: str) -> str:
-        """What it answers."""
         return self._call(*arguments)[1]
 
     @contextlib.contextmanager
     def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
-        """Lock, and have the script there let go."""
+        """Lock; the script there lets go."""
         with tempfile.TemporaryFile() as said:
             argv = self.ssh.argv(HOLD, self.word, str(lock.gpu), str(lock.target_mhz))
             process = start(argv, subprocess.PIPE, said)
@@ -141,8 +137,8 @@ _APART = 'e=$1; shift; exec "$@" 2>"$e"'
 """What ssh itself says must not get into the log."""
 
 
-class RemoteMachine:
-    """Another machine as a `Place`; a context manager that has a directory there.
+class RemoteMachine(Machine):
+    """A machine at the other end of an ssh connection; a context manager that has a directory there.
 
     Args:
         ssh: How to reach it.
@@ -264,12 +260,28 @@ class RemoteMachine:
                 raise ConnectionLostError(f"{self.ssh.host}: {one.source} did not arrive whole")
 
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
-        """Its state."""
         return probe_remote(self.ssh, self.stop, self.word, with_ids=with_ids)
 
-    def driver(self) -> Driver:
-        """Its nvidia-smi."""
-        return RemoteDriver(self.ssh, self.stop, self.word)
+    def clock_driver(self) -> ClockDriver:
+        return RemoteClockDriver(self.ssh, self.stop, self.word)
+
+    def commands(self, runs: Sequence[RunPlan], name: str) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Every command of a capture as it would be run here, and its redirection.
+
+        Args:
+            runs: What `plan` returned.
+            name: What tells the directory there from others.
+        """
+        yield self.ssh.argv(KEEP, self.word, self.tenths, name), ""
+        yield self.ssh.argv(MAKE, self.word, *self.folders), ""
+        for file in self.files:
+            yield self.ssh.argv(SEND, self.word, file.directory, file.name), f" < {quoted(str(file.source))}"
+        for run in runs:
+            yield self.command(run), f" > {quoted(str(run.log))}"
+            if run.role == BUILD:
+                yield self.ssh.argv(ENGINE, self.word, self.path_of(run)), ""
+            for wanted in filter(None, (self.wanted(run), self.cache(run))):
+                yield self.ssh.argv(FETCH, self.word, *(remote for remote, _ in wanted)), ""
 
     def command(self, one: RunPlan) -> tuple[str, ...]:
         """The local command that has a run done there."""
@@ -402,5 +414,4 @@ class RemoteMachine:
         return {"bytes": size, "sha256": digest}
 
     def document(self, *, with_ids: bool) -> dict[str, Any] | None:
-        """For the manifest."""
         return {"over": "ssh", "host": self.ssh.host if with_ids else None, "directory": self.directory}

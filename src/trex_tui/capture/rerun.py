@@ -21,7 +21,7 @@ from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.buildlog.log_records import read_log_options
-from trex_tui.capture.options import CaptureOptions, checked_name, command_line
+from trex_tui.capture.options import CaptureOptions, checked_name, command_line, option_name
 from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import parse_version
 from trex_tui.errors import TrexError
@@ -192,19 +192,10 @@ def _added(given: Mapping[str, str], version: str | None) -> Iterator[str]:
 _AGAIN = re.compile(r"\.again-\d+$")
 _LOCKING = "the command for a shell locks them"
 _ENDINGS = (".engine", ".plan", ".trt")
-_OPTIONS = (
-    ("--shapes", "shapes"),
-    ("--profile-index", "profile_index"),
-    ("--dla", "dla"),
-    ("--device", "device"),
-    ("--warmup", "warmup_ms"),
-    ("--duration", "duration_s"),
-    ("--iterations", "iterations"),
-    ("--avg-runs", "avg_runs"),
-    ("--percentile", "percentile"),
-    ("--inf-streams", "inf_streams"),
+_FIELDS = (
+    *("shapes", "profile_index", "dla", "device", "warmup_ms", "duration_s", "iterations", "avg_runs"),
+    *("percentile", "inf_streams"),
 )
-"""Of `trex-tui capture`, with the fields that they set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +221,9 @@ class Rerun:
         """The same as a command line, to paste."""
         options = self.options
         given = [
-            f"{flag}={value}" for flag, field in _OPTIONS if (value := getattr(options, field)) is not None
+            f"{option_name(field)}={value}"
+            for field in _FIELDS
+            if (value := getattr(options, field)) is not None
         ]
         words = ["trex-tui", "capture", "--engine", options.engine or "ENGINE", *given]
         words += ["--allow-gpu-fallback"] if options.allow_gpu_fallback else []

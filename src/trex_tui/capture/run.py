@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +12,7 @@ from trex_tui.artifacts.capture_manifest import NO_GRAPH
 from trex_tui.artifacts.output_files import refusal
 from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks
 from trex_tui.capture.environment_probe import changes, is_unknown, machine_differences, machine_of
-from trex_tui.capture.machine import LocalMachine, Machine
+from trex_tui.capture.machine import Machine, run_trtexec
 from trex_tui.capture.manifest import Manifest, read_manifest, write_metadata
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
@@ -30,25 +29,25 @@ from trex_tui.capture.resume import (
 )
 from trex_tui.capture.staging import Workspace
 from trex_tui.capture.trtexec import Trtexec
-from trex_tui.capture.verdict import LOST, RunVerdict, judge
+from trex_tui.capture.verdict import LOST, RunVerdict
 from trex_tui.errors import TrexError
 from trex_tui.text import plural
 
 
 class CaptureObserver(Protocol):
-    """Who watches. Called from the thread that captures; must not raise."""
+    """Shows how far a capture is. Called from the thread that captures; must not raise."""
 
-    def begin(self, run: RunPlan, place: int, total: int) -> None:
-        """A run starts: `place` of `total`, from 1."""
+    def begin(self, run: RunPlan, number: int, total: int) -> None:
+        """A run starts: `number` of `total`, from 1."""
 
-    def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
-        """Several times a second; `rss_bytes` is the memory of the process."""
+    def progress(self, progress: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
+        """Called several times a second; `rss_bytes` is the memory of the process."""
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
         """A run has ended."""
 
     def note(self, text: str) -> None:
-        """Something to know, one sentence."""
+        """Show one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +73,29 @@ class CaptureRequest:
     with_ids: bool = False
     lock_clocks: str | None = None
     grace_s: float = GRACE_S
+
+    def workspace(self) -> Workspace:
+        """Return where the capture works, whatever lies in the target."""
+        engine = None if self.options.builds else Path(self.options.engine or "")
+        return Workspace(self.outdir, self.name, engine)
+
+    def check_target(self) -> None:
+        """See that no set is replaced without `force`.
+
+        Raises:
+            TrexError: A set lies in the target.
+        """
+        existing = self.workspace().existing()
+        if existing and not self.force:
+            raise refusal(existing[0])
+
+    def plan(self, trtexec: Trtexec) -> tuple[RunPlan, ...]:
+        """Return what would be run, for `--dry-run`; nothing is made.
+
+        Raises:
+            TrexError: An option that this trtexec does not know.
+        """
+        return plan(self.options, trtexec, self.workspace().names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,37 +123,25 @@ class CaptureResult:
     remarks: tuple[str, ...] = ()
 
 
-def workspace_of(request: CaptureRequest) -> Workspace:
-    """Where the capture will work.
-
-    Raises:
-        TrexError: A set lies in the target, and must not be replaced.
-    """
-    options = request.options
-    workspace = Workspace(
-        request.outdir, request.name, None if options.builds else Path(options.engine or "")
-    )
-    there = workspace.existing()
-    if there and not request.force:
-        raise refusal(there[0])
-    return workspace
-
-
 def capture(
-    request: CaptureRequest, trtexec: Trtexec, stop: Stop, view: CaptureObserver, place: Machine | None = None
+    request: CaptureRequest,
+    trtexec: Trtexec,
+    stop: Stop,
+    view: CaptureObserver,
+    machine: Machine | None = None,
 ) -> CaptureResult:
-    """Do it, on this machine or in another place.
+    """Capture, on this machine or another.
 
     Raises:
         TrexError: It cannot begin, or the set cannot be moved into place.
     """
-    workspace = workspace_of(request)
-    place = place or LocalMachine()
-    place.plan(request.options, trtexec, workspace.names)  # refuses before anything is made
+    request.check_target()
+    workspace, machine = request.workspace(), machine or Machine()
+    machine.plan(request.options, trtexec, workspace.names)  # refuses before anything is made
     try:
         with workspace:
             try:
-                return _Capture(request, trtexec, stop, view, workspace, place).do()
+                return _Capture(request, trtexec, stop, view, workspace, machine).do()
             except (TrexError, OSError):
                 with contextlib.suppress(OSError):
                     workspace.keep_failed()
@@ -149,16 +159,16 @@ class _Capture:
         stop: Stop,
         view: CaptureObserver,
         workspace: Workspace,
-        place: Machine,
+        machine: Machine,
     ) -> None:
         self.request = request
-        self.place = place
+        self.machine = machine
         self.trtexec = trtexec
         self.stop = stop
         self.view = view
         self.workspace = workspace
         self.names = workspace.names
-        self.runs = place.plan(request.options, trtexec, self.names)
+        self.runs = machine.plan(request.options, trtexec, self.names)
         self.manifest = Manifest(
             request.name, workspace.path, request.options, trtexec, with_ids=request.with_ids
         )
@@ -168,16 +178,16 @@ class _Capture:
         manifest = self.manifest
         manifest.started = datetime.now(timezone.utc)
         self.view.note(f"trtexec of TensorRT {self.trtexec.version}: {self.trtexec.path}")
-        manifest.before = self.place.probe(with_ids=self.request.with_ids)
-        manifest.remote = self.place.document(with_ids=self.request.with_ids)
+        manifest.before = self.machine.probe(with_ids=self.request.with_ids)
+        manifest.remote = self.machine.document(with_ids=self.request.with_ids)
         manifest.model = read_model(Path(self.request.options.model))
         manifest.inputs = read_inputs(self.request.options)
         reusable = self._reusable(self.runs[0])
-        self.place.prepare(None if reusable is None else reusable.names.engine)
+        self.machine.prepare(None if reusable is None else reusable.names.engine)
         if not self.request.options.builds:
             manifest.engine = dict(manifest.model)
             self._inherit_build()
-        wish, driver = self.request.lock_clocks, self.place.driver()
+        wish, driver = self.request.lock_clocks, self.machine.clock_driver()
         device = None if wish is None else self.request.options.measured_device()
         with locked_clocks(wish, device, manifest.before, driver) as (lock, said):
             for text in said:
@@ -197,11 +207,11 @@ class _Capture:
         else:
             self._take(reusable)
             runs.pop(0)
-        for place, one in enumerate(runs, start=1):
-            failure = self._one(one, place, len(runs))
+        for number, run in enumerate(runs, start=1):
+            failure = self._run_passed(run, number, len(runs))
             if failure is not None:
                 return failure
-        self.manifest.after = self.place.probe(with_ids=self.request.with_ids)
+        self.manifest.after = self.machine.probe(with_ids=self.request.with_ids)
         return None
 
     def _complete(self, said: list[str]) -> CaptureResult:
@@ -253,30 +263,28 @@ class _Capture:
         self.view.note(f"the engine of {reusable.names.directory} fits: not built again")
         self.manifest.write(self.names)
 
-    def _one(self, planned: RunPlan, place: int, total: int) -> CaptureResult | None:
-        """One run, twice if its CUDA graph could not be captured; None if it passed."""
-        one = planned
-        if self.without_graph:
-            one = planned.without_graph(self.trtexec) or planned
-        verdict, seen = self._run(one, place, total)
-        again = one.without_graph(self.trtexec) if verdict.key == "cuda_graph" else None
+    def _run_passed(self, planned: RunPlan, number: int, total: int) -> CaptureResult | None:
+        """Do one run, twice if its CUDA graph could not be captured; None if it passed."""
+        run = (planned.without_graph(self.trtexec) if self.without_graph else None) or planned
+        verdict, progress = self._run(run, number, total)
+        again = run.without_graph(self.trtexec) if verdict.key == "cuda_graph" else None
         if again is not None and not self.stop.times:
             self.without_graph = True
-            self._keep_attempt(one)
+            self._keep_attempt(run)
             self.view.note(f"{verdict.sentence}; once more without")
             self.manifest.remarks.append(NO_GRAPH)
-            one = again
-            verdict, seen = self._run(one, place, total)
+            run = again
+            verdict, progress = self._run(run, number, total)
         self.manifest.remarks.extend(verdict.remarks)
         if not verdict.passed:
-            return self._give_up(one, verdict, seen)
-        metadata = self.names.file(f"{one.role}.metadata.json", one.number)
-        write_metadata(one.log, one.role, metadata, with_ids=self.request.with_ids)
-        if one.role == BUILD:
-            self.manifest.engine = {"path": one.engine.name, **self.place.entry(one.engine)}
+            return self._give_up(run, verdict, progress)
+        metadata = self.names.file(f"{run.role}.metadata.json", run.number)
+        write_metadata(run.log, run.role, metadata, with_ids=self.request.with_ids)
+        if run.role == BUILD:
+            self.manifest.engine = {"path": run.engine.name, **self.machine.entry(run.engine)}
         self.manifest.write(self.names)
-        if self.stop.times and place < total:
-            return self._give_up(one, RunVerdict(False, "interrupted", "interrupted"), seen)
+        if self.stop.times and number < total:
+            return self._give_up(run, RunVerdict(False, "interrupted", "interrupted"), progress)
         return None
 
     def _keep_attempt(self, one: RunPlan) -> None:
@@ -289,60 +297,44 @@ class _Capture:
         for _, path in one.exports:
             path.unlink(missing_ok=True)
 
-    def _run(self, one: RunPlan, place: int, total: int) -> tuple[RunVerdict, RunProgress]:
-        one.log.parent.mkdir(exist_ok=True)
-        self.view.begin(one, place, total)
-        seen, began = RunProgress(), time.monotonic()
-
-        def tick(rss_bytes: int | None) -> None:
-            self.view.progress(seen, time.monotonic() - began, rss_bytes)
-
-        request = self.request
-        outcome, gone = self.place.run(
-            one, self.stop, seen.feed, tick, timeout_s=request.timeout_s, grace_s=request.grace_s
+    def _run(self, run: RunPlan, number: int, total: int) -> tuple[RunVerdict, RunProgress]:
+        run.log.parent.mkdir(exist_ok=True)
+        self.view.begin(run, number, total)
+        outcome, verdict, progress = run_trtexec(
+            self.machine,
+            run,
+            self.trtexec,
+            self.stop,
+            self.view.progress,
+            timeout_s=self.request.timeout_s,
+            grace_s=self.request.grace_s,
         )
-        seen.close()
-        self.view.progress(seen, outcome.wall_s, None)
-        verdict = gone or judge(one, outcome, seen, self.trtexec, self.place.head)
         if outcome.children:
             were = "it was" if outcome.children == 1 else "they were"
             remark = f"trtexec left {plural(outcome.children, 'process', 'processes')} behind; {were} ended"
             verdict = replace(verdict, remarks=(*verdict.remarks, remark))
-        self.manifest.add_run(one, outcome, verdict, one.log)
+        self.manifest.add_run(run, outcome, verdict, run.log)
         self.view.end(outcome, verdict)
-        return verdict, seen
+        return verdict, progress
 
-    def _give_up(self, one: RunPlan, verdict: RunVerdict, seen: RunProgress) -> CaptureResult:
+    def _give_up(self, run: RunPlan, verdict: RunVerdict, progress: RunProgress) -> CaptureResult:
         interrupted = verdict.key == INTERRUPTED
         manifest = self.manifest
         manifest.status = "interrupted" if interrupted else "failed"
         manifest.remarks = list(dict.fromkeys(manifest.remarks))
         manifest.ended = datetime.now(timezone.utc)
         if not interrupted and verdict.key != LOST:  # somebody waits for the prompt, or nobody answers
-            manifest.after = self.place.probe(with_ids=self.request.with_ids)
+            manifest.after = self.machine.probe(with_ids=self.request.with_ids)
         manifest.write(self.names)
-        log = one.log.relative_to(self.names.directory)
+        log = run.log.relative_to(self.names.directory)
         left = self.workspace.keep_failed()
         return CaptureResult(
             False,
             interrupted,
             left,
             verdict,
-            one,
-            tuple(seen.last),
+            run,
+            tuple(progress.last),
             None if left is None else left / log,
             tuple(manifest.remarks),
         )
-
-
-def commands(request: CaptureRequest, trtexec: Trtexec) -> tuple[RunPlan, ...]:
-    """What would be run, for `--dry-run`; nothing is made.
-
-    Raises:
-        TrexError: An option that this trtexec does not know.
-    """
-    options = request.options
-    workspace = Workspace(
-        request.outdir, request.name, None if options.builds else Path(options.engine or "")
-    )
-    return plan(options, trtexec, workspace.names)

@@ -50,7 +50,7 @@ class RunVerdict:
         return f"{self.sentence}; {self.remedy}" if self.remedy else self.sentence
 
 
-def head_of(path: Path) -> bytes:
+def read_plan_magic(path: Path) -> bytes:
     """The bytes that tell an engine.
 
     Raises:
@@ -65,7 +65,7 @@ def judge(
     outcome: ProcessOutcome,
     seen: RunProgress,
     trtexec: Trtexec,
-    head: Callable[[Path], bytes] = head_of,
+    head: Callable[[Path], bytes] = read_plan_magic,
 ) -> RunVerdict:
     """Judge a run that has ended; `head` reads the beginning of an engine, which may lie on another machine."""
     if outcome.stopped == INTERRUPTED:
@@ -121,7 +121,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def broken_files(run: RunPlan, trtexec: Trtexec, head: Callable[[Path], bytes] = head_of) -> str:
+def broken_files(run: RunPlan, trtexec: Trtexec, head: Callable[[Path], bytes] = read_plan_magic) -> str:
     """What is wrong with the files that the run promised, as a clause; empty if nothing is."""
     if run.role == BUILD:
         return _broken_engine(run.engine, trtexec, head)

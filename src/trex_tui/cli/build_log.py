@@ -62,25 +62,28 @@ def run_build_log(options: argparse.Namespace) -> int:
     """
     from pathlib import Path
 
-    from trex_tui.analysis.build import layer_choices
+    from trex_tui.analysis.build import build_facts
     from trex_tui.buildlog import read_build_log
     from trex_tui.cli.output import complain, print_json
-    from trex_tui.report.views import build_summary as report
-    from trex_tui.report.views.build_summary import build_log_document
+    from trex_tui.report.views.build import check_build_log
+    from trex_tui.report.views.build_summary import (
+        build_log_document,
+        build_log_text,
+        find_tunings,
+        tunings_text,
+    )
 
     trace = read_build_log(Path(options.log))
-    report.check(trace)
-    choices = layer_choices(trace)
-    tunings = report.tunings_named(trace, options.layer) if options.layer else None
+    check_build_log(trace)
+    facts = build_facts(trace)
+    tunings = find_tunings(trace, options.layer) if options.layer else None
     if options.json:
-        print_json(build_log_document(trace, choices, tunings, options.top))
+        print_json(build_log_document(facts, tunings, options.top))
         return 0
     for diagnostic in trace.diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
-    if tunings is None:
-        lines = report.build_log_text(trace, choices, options.top)
-    else:
-        lines = report.layer_text(trace, tunings, choices, options.top)
+    top = options.top
+    lines = build_log_text(facts, top) if tunings is None else tunings_text(facts, tunings, top)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
     return 0
 

@@ -1,13 +1,174 @@
-"""The options of `trex-tui accuracy`."""
+"""The options of `trex-tui capture`, `accuracy` and `doctor`: what runs trtexec, or looks for it."""
 
 from __future__ import annotations
 
 import argparse
 import math
 
-from trex_tui.cli.argument_types import FILES, duration, positive, whole
+from trex_tui.cli.argument_types import FILES, duration, positive, seconds, whole
 
-_EXAMPLES = """\
+PRECISIONS = ("fp16", "bf16", "int8", "fp8", "int4")
+_CAPTURE_EXAMPLES = """\
+examples:
+  trex-tui capture --onnx resnet.onnx --fp16
+  trex-tui capture --onnx bert.onnx --min-shapes ids:1x8 --opt-shapes ids:8x128 --max-shapes ids:32x512
+  trex-tui capture --engine resnet.engine --repeat 5 --outdir results/resnet     profile only, five times
+  trex-tui capture --onnx resnet.onnx --int8 --calib calib.cache --dry-run       the commands, not run
+  trex-tui capture --onnx resnet.onnx --host user@jetson --host xavier      there, into results/resnet/<host>
+  trex-tui capture --onnx resnet.onnx -- --maxTactics=16 --tacticSources=-CUDNN  the rest goes to both runs of trtexec
+
+The set is made beside its place and moved there whole. A failed run leaves its logs in <name>.failed, and a set that is
+there already is replaced with --force alone. Exit code: 3 trtexec failed, 130 interrupted;
+a connection that was lost is 2, and of several hosts the worst counts.
+"""
+
+
+def add_capture(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the options of the command."""
+    parser = commands.add_parser(
+        "capture",
+        help="run trtexec, here or over ssh: build, profile, and leave a complete set",
+        epilog=_CAPTURE_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_files(parser)
+    _add_build(parser.add_argument_group("build"))
+    _add_measurement(parser.add_argument_group("measurement"))
+    _add_capture_running(parser.add_argument_group("running"))
+    parser.add_argument(
+        "trtexec_arguments",
+        nargs="*",
+        metavar="-- OPTION",
+        help="behind `--`: options for both runs of trtexec, untouched",
+    )
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    files = parser.add_argument_group("files")
+    model = files.add_mutually_exclusive_group(required=True)
+    for option, text in (
+        ("--onnx", "the model: build and profile"),
+        ("--engine", "a serialized engine: profile only"),
+    ):
+        action = model.add_argument(option, metavar="FILE", help=text)
+        action.complete = FILES  # type: ignore[attr-defined]
+    files.add_argument("--outdir", metavar="DIR", help="where the set is to lie; default: results/MODEL")
+    files.add_argument("--name", metavar="NAME", help="what its files are called; default: the model's name")
+    files.add_argument("--force", action="store_true", help="replace a set of this name that lies there")
+    files.add_argument(
+        "--resume",
+        action="store_true",
+        help="take the engine of an earlier capture, if it lies here and model, options, TensorRT and GPU are the same, on a "
+        "Jetson L4T and power mode too; with --host it is sent there (--with-engine brings one "
+        "back)",
+    )
+
+
+def _add_build(build: argparse._ArgumentGroup) -> None:
+    for precision in PRECISIONS:
+        build.add_argument(
+            f"--{precision}", action="store_true", help=f"allow {precision.upper()} (up to TensorRT 10)"
+        )
+    build.add_argument("--best", action="store_true", help="allow all precisions (up to TensorRT 10)")
+    build.add_argument(
+        "--strongly-typed", action="store_true", help="types as the model has them (always so from 11 on)"
+    )
+    build.add_argument("--no-tf32", action="store_true", help="no TF32 for FP32")
+    build.add_argument("--calib", metavar="FILE", help="INT8 calibration cache")
+    build.add_argument("--sparsity", choices=("disable", "enable", "force"), help="2:4 sparse weights")
+    for which in ("min", "opt", "max"):
+        build.add_argument(
+            f"--{which}-shapes", metavar="SPEC", help=f"input:1x3x224x224,… for the {which} of the profile"
+        )
+    build.add_argument("--workspace", type=whole, metavar="MIB", help="limit of scratch memory")
+    build.add_argument(
+        "--timing-cache",
+        metavar="FILE",
+        help="timing cache to read and write; with several --host each has its own, FILE.HOST",
+    )
+    build.add_argument("--optimization-level", type=whole, metavar="N", help="0 fastest build … 5 best")
+    build.add_argument("--version-compatible", action="store_true", help="an engine for other versions too")
+    build.add_argument("--hardware-compatibility", metavar="LEVEL", help="none, ampere+, … for other GPUs")
+    build.add_argument("--plugin", action="append", default=[], metavar="LIB", help="may be repeated")
+    build.add_argument("--dla", type=whole, metavar="N", help="run on this DLA core")
+    build.add_argument(
+        "--allow-gpu-fallback", action="store_true", help="what the DLA cannot do runs on the GPU"
+    )
+    build.add_argument("--device", type=whole, metavar="N", help="CUDA index of the GPU")
+
+
+def _add_measurement(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--shapes", metavar="SPEC", help="shapes to measure with; default: --opt-shapes")
+    group.add_argument("--profile-index", type=whole, metavar="N", help="which optimization profile")
+    group.add_argument("--load-inputs", metavar="SPEC", help="input:file,… instead of random values")
+    group.add_argument("--warmup", type=whole, metavar="MS", help="trtexec's default: 200")
+    group.add_argument(
+        "--duration", type=seconds, metavar="S", help="at least so long: 10, 0.5; trtexec's default: 3"
+    )
+    group.add_argument("--iterations", type=whole, metavar="N", help="at least so many; default: 10")
+    group.add_argument("--avg-runs", type=whole, metavar="N", help="runs averaged for a line of the log")
+    group.add_argument("--percentile", metavar="P,…", help="percentiles of the summary; default: 90,95,99")
+    group.add_argument("--inf-streams", type=whole, metavar="N", help="queries at the same time")
+    group.add_argument(
+        "--cuda-graph",
+        action=argparse.BooleanOptionalAction,
+        help="measure through a CUDA graph; default: yes, without on a DLA",
+    )
+    group.add_argument("--data-transfers", action="store_true", help="measure copies to and from the host")
+    group.add_argument(
+        "--repeat", type=positive, default=1, metavar="N", help="so many profile runs, kept apart"
+    )
+
+
+def _add_capture_running(group: argparse._ArgumentGroup) -> None:
+    _add_trtexec(group)
+    group.add_argument(
+        "--timeout", type=duration, metavar="TIME", help="end a run of trtexec after 90s, 30m, 2h"
+    )
+    group.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="run there, over your ssh (keys, no passwords); files are sent and fetched; may be repeated: one after the "
+        "other, into one directory per host",
+    )
+    group.add_argument("--with-engine", action="store_true", help="with --host: fetch the engine too")
+    group.add_argument(
+        "--with-ids",
+        action="store_true",
+        help="note host name, UUIDs and serial numbers of this machine in manifest and metadata; the logs, byte for byte "
+        "trtexec's, have the UUIDs that it prints",
+    )
+    group.add_argument(
+        "--lock-clocks",
+        nargs="?",
+        const="max",
+        type=_clock,
+        metavar="MHZ|max",
+        help="hold the GPU clock still with nvidia-smi, where that is permitted (with --host: there); freed afterwards, "
+        "after a crash too; never on a Jetson",
+    )
+    group.add_argument("--dry-run", action="store_true", help="print the exact commands, and run nothing")
+    group.add_argument(
+        "--open",
+        action=argparse.BooleanOptionalAction,
+        help="explore the set afterwards; default: ask, on a terminal",
+    )
+
+
+def _clock(text: str) -> str:
+    if text != "max" and whole(text) == 0:
+        raise argparse.ArgumentTypeError("0 MHz")
+    return text
+
+
+def _add_trtexec(group: argparse._ActionsContainer) -> None:
+    action = group.add_argument("--trtexec", metavar="FILE", help="default: $TRTEXEC, PATH, the usual places")
+    action.complete = FILES  # type: ignore[attr-defined]
+
+
+_ACCURACY_EXAMPLES = """\
 examples:
   trex-tui accuracy --ref fp32.engine --test int8.engine --inputs 16
   trex-tui accuracy --onnx resnet.onnx --test int8.engine --min-cosine 0.999 --min-argmax-agreement 99
@@ -29,13 +190,13 @@ def add_accuracy(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "accuracy",
         help="outputs of two engines, or of an ONNX model and an engine, on the same inputs; a gate for CI",
-        epilog=_EXAMPLES,
+        epilog=_ACCURACY_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_sides(parser)
     _add_inputs(parser.add_argument_group("inputs"))
     _add_gates(parser.add_argument_group("gates, on each output over all samples; exit code 1 if one falls"))
-    _add_running(parser.add_argument_group("running"))
+    _add_accuracy_running(parser.add_argument_group("running"))
     parser.add_argument(
         "trtexec_arguments",
         nargs="*",
@@ -123,11 +284,8 @@ def _add_gates(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _add_running(group: argparse._ArgumentGroup) -> None:
-    program = group.add_argument(
-        "--trtexec", metavar="FILE", help="default: $TRTEXEC, PATH, the usual places"
-    )
-    program.complete = FILES  # type: ignore[attr-defined]
+def _add_accuracy_running(group: argparse._ArgumentGroup) -> None:
+    _add_trtexec(group)
     group.add_argument("--device", type=whole, metavar="N", help="CUDA index of the GPU")
     group.add_argument("--plugin", action="append", default=[], metavar="LIB", help="may be repeated")
     group.add_argument("--timeout", type=duration, metavar="TIME", help="end a run after 90s, 30m, 2h")
@@ -184,7 +342,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     return parts[0], (low, high)
 
 
-_EXAMPLES_DOCTOR_ARGUMENTS = """\
+_DOCTOR_EXAMPLES = """\
 examples:
   trex-tui doctor                                     can a capture run here, and what to do where not
   trex-tui doctor --trtexec ~/TensorRT-10.16/bin      with this trtexec
@@ -201,17 +359,14 @@ def add_doctor(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     doctor = commands.add_parser(
         "doctor",
         help="can a capture run here: trtexec, GPU, clocks, disk, and what to do",
-        epilog=_EXAMPLES_DOCTOR_ARGUMENTS,
+        epilog=_DOCTOR_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    program = doctor.add_argument(
-        "--trtexec", metavar="FILE", help="default: $TRTEXEC, PATH, the usual places"
-    )
+    _add_trtexec(doctor)
     outdir = doctor.add_argument(
         "--outdir", metavar="DIR", help="where sets are to lie; default: results; not with --host"
     )
-    for action in (program, outdir):
-        action.complete = FILES  # type: ignore[attr-defined]
+    outdir.complete = FILES  # type: ignore[attr-defined]
     doctor.add_argument(
         "--host",
         action="append",

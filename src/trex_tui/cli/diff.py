@@ -10,7 +10,7 @@ from trex_tui.analysis.compare.gates import METRICS, judge
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.report.views.compare import DIFF_TOP, Shown, filtered
+from trex_tui.report.views.compare import DIFF_TOP, Shown, filtered, sections
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
@@ -65,28 +65,14 @@ def baseline_place(engines: Sequence[Engine], wanted: str | None) -> int:
 
 
 def _print(shown: Shown, output: str) -> None:
-    if output == "json":
-        from trex_tui.cli.output import print_json
-        from trex_tui.report.views.compare import diff_document
-
-        print_json(diff_document(shown))
-    elif output == "csv":
-        from trex_tui.report.views.compare import diff_csv
-
-        sys.stdout.write(diff_csv(shown))
-    elif output == "md":
-        from trex_tui.report.views.compare import diff_markdown
-
-        sys.stdout.write(diff_markdown(shown))
-    elif output == "html":
-        from trex_tui.report.views.compare import diff_page
-
-        sys.stdout.write(diff_page(shown))
-    else:
+    if output == "text":
         from functools import partial
 
         from trex_tui.cli.output import print_text
         from trex_tui.report.render_text import print_sections
-        from trex_tui.report.views.compare import sections
 
         print_text(partial(print_sections, sections(shown)))
+    else:
+        from trex_tui.report.export_formats import ExportFormat, comparison_as
+
+        sys.stdout.write(comparison_as(ExportFormat(output), shown))

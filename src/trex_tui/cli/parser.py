@@ -10,7 +10,7 @@ from typing import IO, Any
 from trex_tui._version import __version__
 from trex_tui.cli.argument_types import FILES, whole
 from trex_tui.cli.build_log import add_build_log
-from trex_tui.cli.capture_arguments import add_accuracy, add_doctor
+from trex_tui.cli.capture_arguments import add_accuracy, add_capture, add_doctor
 from trex_tui.cli.convert import add_convert
 from trex_tui.cli.export_arguments import add_export
 from trex_tui.cli.lint_arguments import add_lint
@@ -144,8 +144,6 @@ def build_parser() -> argparse.ArgumentParser:
     explain.add_argument(
         "--json", action="store_true", help="print one JSON object (schema trex-tui/explain/1)"
     )
-
-    from trex_tui.cli.capture import add_capture
 
     add_capture(commands)
     add_doctor(commands)

@@ -91,15 +91,15 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
 
 def _text(report: Document, form: str) -> str:
     if form == "html":
-        from trex_tui.report.render_html import report_page
+        from trex_tui.report.render_html import document_page
 
-        return report_page(report)
+        return document_page(report)
     if form == "md":
-        from trex_tui.report.render_markdown import report_markdown
+        from trex_tui.report.render_markdown import document_markdown
 
-        return report_markdown(report)
+        return document_markdown(report)
     import json
 
-    from trex_tui.report.render_json import report_document
+    from trex_tui.report.render_json import document_object
 
-    return json.dumps(report_document(report), indent=2, allow_nan=False) + "\n"
+    return json.dumps(document_object(report), indent=2, allow_nan=False) + "\n"

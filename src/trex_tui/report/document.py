@@ -216,6 +216,7 @@ def make_table(
     items: Iterable[Any],
     *,
     top: int | None = None,
+    total: int | None = None,
     title: str = "",
     noun: str = "row",
     styles: Sequence[str] = (),
@@ -224,6 +225,7 @@ def make_table(
 
     Args:
         top: Rows to show; None for all.
+        total: Rows there are, where the items are only some of them.
     """
     every = list(items)
     rows = [
@@ -233,7 +235,7 @@ def make_table(
         ]
         for item in every[:top]
     ]
-    return Table(id, columns, rows, total=len(every), title=title, noun=noun, styles=styles)
+    return Table(id, columns, rows, total=total or len(every), title=title, noun=noun, styles=styles)
 
 
 def is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell

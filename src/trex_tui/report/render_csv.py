@@ -6,8 +6,10 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import Any
 
+from trex_tui.report.document import Table, raw
 from trex_tui.text import printable
 
 _FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
@@ -19,8 +21,7 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
     Names are data to programs as well: a text that a spreadsheet would take for a formula has `'` before it, which
     spreadsheets do not show, and what CSV readers stumble over (surrogates, NUL, tabs, carriage returns) is written as its
-    escape. Numbers are as
-    they are, with all their digits.
+    escape. Numbers are as they are, with all their digits.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -30,9 +31,16 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
+def table_csv(table: Table) -> str:
+    """A table under the keys of its columns, with raw values."""
+    return csv_text([column.key for column in table.columns], (map(raw, row) for row in table.rows))
+
+
 def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
+    if isinstance(value, Enum):
+        value = value.value
     if isinstance(value, tuple):
         value = ";".join(map(str, value))
     if not isinstance(value, str):

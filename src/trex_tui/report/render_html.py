@@ -11,13 +11,19 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import repeat
-from typing import NamedTuple
 
 from trex_tui.report.charts.svg_charts import Picture, picture
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
 from trex_tui.report.document import Column, Document, Part, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable
+
+_LONGEST = 240
+"""Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
+_ONE_LINE = 24
+"""Texts up to this length stay on one line."""
+_SHORT = 12
+"""Rows of a table that is printed on one page."""
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --muted: #6b6b6b; --warn: #b35a00; --bar: #3a7bd5;
@@ -51,90 +57,7 @@ _PRINT_STYLE = """
   tr, figure { break-inside: avoid; }
 }
 """
-
-
-class Heading(NamedTuple):
-    """The head of a column."""
-
-    text: str
-    is_text: bool = False
-
-
-def safe(text: str) -> str:
-    """Text in which HTML sees nothing but letters, in elements and in quoted attributes."""
-    return escape(printable(text))
-
-
-def page(title: str, body: Iterable[str], style: str = "", script: str = "", kind: str = "") -> str:
-    """The whole page.
-
-    Args:
-        title: Not yet escaped.
-        body: Lines of HTML.
-        style: Beside the style of all pages, before that for print.
-        script: Run when the page has been read; empty for a page without any.
-        kind: What wrote it, for programs that look.
-    """
-    sheet = f"{_STYLE}{style}{_PRINT_STYLE}"
-    policy = f"default-src 'none'; style-src '{_hash(sheet)}'"
-    policy += f"; script-src '{_hash(script)}'" if script else ""
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}; base-uri &#x27;none&#x27;; '
-            'form-action &#x27;none&#x27;">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            *([f'<meta name="generator" content="{safe(kind)}">'] if kind else []),
-            f"<title>{safe(title)}</title>",
-            f"<style>{sheet}</style>",
-            "</head>",
-            "<body>",
-            *body,
-            *([f"<script>{script}</script>"] if script else []),
-            "</body>",
-            "</html>",
-            "",
-        )
-    )
-
-
-def _hash(source: str) -> str:
-    """As a policy names a source: of the exact text between the tags."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")
-
-
-def plain_table(headings: Sequence[Heading], rows: Iterable[Sequence[str]]) -> Iterable[str]:
-    """A table of texts, not yet escaped."""
-    kinds = ["text" if heading.is_text else "number" for heading in headings]
-    yield '<div class="scroll"><table><thead><tr>'
-    yield "".join(
-        f'<th scope="col" class="{kind}">{safe(heading.text)}</th>'
-        for kind, heading in zip(kinds, headings, strict=True)
-    )
-    yield "</tr></thead><tbody>"
-    for row in rows:
-        cells = (f'<td class="{kind}">{safe(cell)}</td>' for kind, cell in zip(kinds, row, strict=True))
-        yield f"<tr>{''.join(cells)}</tr>"
-    yield "</tbody></table></div>"
-
-
-def bullets(lines: Sequence[str]) -> Iterable[str]:
-    """Sentences as a list; nothing for none."""
-    if lines:
-        yield "<ul>" + "".join(f"<li>{safe(line.strip())}</li>" for line in lines) + "</ul>"
-
-
-_LONGEST = 240
-"""Longer texts lose their middle: a name may have 16 384 characters; JSON holds them whole."""
-_ONE_LINE = 24
-"""Texts up to this length stay on one line."""
-_SHORT = 12
-"""Rows of a table that is printed on one page."""
-
-_STYLE_PAGE = """
+_REPORT_STYLE = """
 nav ul { columns: 18rem; } nav { border-bottom: 1px solid var(--line); padding-bottom: .6rem; }
 a { color: inherit; } h3 a { text-decoration: none; } h3 a:hover, h3 a:focus-visible { text-decoration: underline; }
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) 1fr; gap: .1rem 1rem; margin: .4rem 0; }
@@ -190,22 +113,87 @@ for (const button of document.querySelectorAll("th button")) {
 """
 
 
-def report_page(report: Document) -> str:
-    """The whole page. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
-    return page(report.title, _body(report), f"{_STYLE_PAGE}{stylesheet()}", _SCRIPT, REPORT_SCHEMA)
+def safe(text: str) -> str:
+    """Text in which HTML sees nothing but letters, in elements and in quoted attributes."""
+    return escape(printable(text))
 
 
-def _body(report: Document) -> Iterator[str]:
-    yield f"<h1>{safe(report.title)}</h1>"
+def page(title: str, body: Iterable[str], style: str = "", script: str = "", kind: str = "") -> str:
+    """The whole page.
+
+    Args:
+        title: Not yet escaped.
+        body: Lines of HTML.
+        style: Beside the style of all pages, before that for print.
+        script: Run when the page has been read; empty for a page without any.
+        kind: What wrote it, for programs that look.
+    """
+    sheet = f"{_STYLE}{style}{_PRINT_STYLE}"
+    policy = f"default-src 'none'; style-src '{_hash(sheet)}'"
+    policy += f"; script-src '{_hash(script)}'" if script else ""
+    return "\n".join(
+        (
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}; base-uri &#x27;none&#x27;; '
+            'form-action &#x27;none&#x27;">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            *([f'<meta name="generator" content="{safe(kind)}">'] if kind else []),
+            f"<title>{safe(title)}</title>",
+            f"<style>{sheet}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            *([f"<script>{script}</script>"] if script else []),
+            "</body>",
+            "</html>",
+            "",
+        )
+    )
+
+
+def _hash(source: str) -> str:
+    """As a policy names a source: of the exact text between the tags."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")
+
+
+def bullets(lines: Sequence[str]) -> Iterable[str]:
+    """Sentences as a list; nothing for none."""
+    if lines:
+        yield "<ul>" + "".join(f"<li>{safe(line.strip())}</li>" for line in lines) + "</ul>"
+
+
+def document_page(document: Document) -> str:
+    """A whole document. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
+    return page(document.title, _body(document), f"{_REPORT_STYLE}{stylesheet()}", _SCRIPT, REPORT_SCHEMA)
+
+
+def sections_page(title: str, sections: Iterable[Section]) -> str:
+    """Sections of sentences and tables as a page without a script."""
+    lines = [f"<h1>{safe(title)}</h1>"]
+    for section in sections:
+        kind = "warning" if section.is_warning else "plain"
+        lines.append(f'<section class="{kind}"><h2>{safe(section.title)}</h2>')
+        lines += bullets(section.sentences)
+        for table in section.tables:
+            lines += _table(table, is_sortable=False)
+        lines.append("</section>")
+    return page(title, lines)
+
+
+def _body(document: Document) -> Iterator[str]:
+    yield f"<h1>{safe(document.title)}</h1>"
     yield '<nav aria-label="Contents"><ul>'
-    for part in report.parts:
+    for part in document.parts:
         yield f'<li><a href="#{part.id}">{safe(part.title)}</a><ul>'
         for section in part.sections:
             yield f'<li><a href="#{_anchor(part, section)}">{safe(section.title)}</a></li>'
         yield "</ul></li>"
     yield "</ul></nav>"
-    yield from bullets([f"{one.severity.value}: {one}" for one in report.diagnostics])
-    for part in report.parts:
+    yield from bullets([f"{diagnostic.severity.value}: {diagnostic}" for diagnostic in document.diagnostics])
+    for part in document.parts:
         yield f'<h2 id="{part.id}">{safe(part.title)}</h2>'
         for section in part.sections:
             yield from _section(part, section)
@@ -238,7 +226,7 @@ def _figure(found: Picture) -> str:
     return f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: Table, *, is_sortable: bool = True) -> Iterator[str]:
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
     tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]
@@ -254,7 +242,7 @@ def _table(table: Table) -> Iterator[str]:
     group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
     label = f' aria-label="{safe(table.title)}"' if table.title else ""
     yield f'<div class="{group}"><table{label}><thead><tr>'
-    yield "".join(map(_head, table.columns))
+    yield "".join(_head(column, is_sortable) for column in table.columns)
     yield "</tr></thead><tbody>"
     for row, row_texts, style in zip(
         table.rows, zip(*texts, strict=True), table.styles or repeat(""), strict=False
@@ -266,11 +254,12 @@ def _table(table: Table) -> Iterator[str]:
         yield f'<p class="rest">{safe(table.rest)}</p>'
 
 
-def _head(column: Column) -> str:
+def _head(column: Column, is_sortable: bool) -> str:
     kind = "number" if column.is_number else "text"
-    told = f' title="{safe(column.help)}"' if column.help else ""
-    shown = f'<button type="button"{told}>{safe(column.title)}</button>' if column.title else ""
-    sorts = ' aria-sort="none"' if shown else ""
+    help_ = f' title="{safe(column.help)}"' if column.help else ""
+    shown, sorts = safe(column.title), ""
+    if is_sortable and shown:
+        shown, sorts = f'<button type="button"{help_}>{shown}</button>', ' aria-sort="none"'
     bar = "<td></td>" if column.has_bar else ""
     return f'<th scope="col" class="{kind}"{sorts}>{shown}</th>{bar}'
 

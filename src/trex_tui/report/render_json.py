@@ -11,7 +11,9 @@ from typing import Any
 
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
-from trex_tui.report.document import Document, Part, Section, Table, raw, unit_of
+from trex_tui.report.document import Document, Section, Table, raw, unit_of
+
+REPORT_SCHEMA = "trex-tui/report/2"
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - any result
@@ -59,48 +61,40 @@ def _key(key: Any) -> str:  # noqa: ANN401 - any key
     return "unknown" if key is None else str(key)
 
 
-REPORT_SCHEMA = "trex-tui/report/2"
+def document_object(document: Document) -> dict[str, Any]:
+    """The object that `report --format json` writes: raw values with units, sentences as they are, absent facts null.
 
-
-def report_document(report: Document) -> dict[str, Any]:
-    """The report as data: raw values with units, sentences as they are. Absent facts are None.
-
-    A row of a table is an object by the names of its columns; `rows_total` says how many rows there would be.
+    A row of a table is an object by the keys of its columns; `rows_total` says how many rows there would be.
     """
-    engines = [part for part in report.parts if part.engine is not None]
-    compared = next((part for part in report.parts if part.engine is None), None)
+    compared = next((part for part in document.parts if part.engine is None), None)
     return {
         "schema": REPORT_SCHEMA,
-        "title": report.title,
+        "title": document.title,
         "comparison": None
         if compared is None
-        else {"sections": [_sentences(section) for section in compared.sections], "diff": compared.data},
-        "engines": [_engine(part) for part in engines],
-        "diagnostics": [diagnostic_object(one) for one in report.diagnostics],
+        else {"sections": [_heading_object(section) for section in compared.sections], "diff": compared.data},
+        "engines": [
+            {
+                "name": part.engine.name,
+                "files": {kind.value: str(path) for kind, path in part.engine.files.items()},
+                "sections": [section_object(section) for section in part.sections],
+            }
+            for part in document.parts
+            if part.engine is not None
+        ],
+        "diagnostics": [diagnostic_object(diagnostic) for diagnostic in document.diagnostics],
     }
 
 
-def _engine(part: Part) -> dict[str, Any]:
-    assert part.engine is not None
-    return {
-        "name": part.engine.name,
-        "files": {kind.value: str(path) for kind, path in part.engine.files.items()},
-        "sections": [section_object(section) for section in part.sections],
-    }
-
-
-def _sentences(section: Section) -> dict[str, Any]:
-    return {
-        "id": section.id,
-        "title": section.title,
-        "sentences": [sentence.strip() for sentence in section.sentences],
-    }
+def _heading_object(section: Section) -> dict[str, Any]:
+    sentences = [sentence.strip() for sentence in section.sentences]
+    return {"id": section.id, "title": section.title, "sentences": sentences}
 
 
 def section_object(section: Section) -> dict[str, Any]:
-    """Return a section as a JSON object."""
+    """A section with its facts, the ids of its charts, and its tables."""
     return {
-        **_sentences(section),
+        **_heading_object(section),
         "facts": [{"label": label, "text": text} for label, text in section.facts],
         "charts": [chart.id for chart in section.charts],
         "tables": [table_object(table) for table in section.tables],
@@ -108,16 +102,19 @@ def section_object(section: Section) -> dict[str, Any]:
 
 
 def table_object(table: Table) -> dict[str, Any]:
-    """Return a table as a JSON object: a list of objects with raw values."""
+    """A table with its columns, and its rows as objects."""
     return {
         "id": table.id,
         "columns": [
             {"name": column.key, "heading": column.title, "unit": unit_of(column) or None}
             for column in table.columns
         ],
-        "rows": [
-            {column.key: plain(raw(value)) for column, value in zip(table.columns, row, strict=True)}
-            for row in table.rows
-        ],
+        "rows": row_objects(table),
         "rows_total": table.rows_total,
     }
+
+
+def row_objects(table: Table) -> list[dict[str, Any]]:
+    """The rows as objects by the keys of the columns."""
+    keys = [column.key for column in table.columns]
+    return [dict(zip(keys, map(plain, map(raw, row)), strict=True)) for row in table.rows]

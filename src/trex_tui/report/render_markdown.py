@@ -1,17 +1,25 @@
-"""Text of others inside Markdown."""
+"""Documents as Markdown that a forge renders: tables with bars of block characters, and charts in characters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
-from trex_tui.engine.engine import Engine
-from trex_tui.report.charts.catalogue import CHARTS_BY_ID
-from trex_tui.report.charts.cells import lying_bar
-from trex_tui.report.charts.figure import Palette, Subject, draw
-from trex_tui.report.document import Column, Document, Section, Table, number
+from trex_tui.report.document import Chart, Column, Document, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable, shorten_middle
+
+LONGEST_CELL = 60
+"""Names in tables longer than this lose their middle: a forge would give all the width to one column."""
+_LONGEST_TEXT = 400
+_BAR_CELLS = 16
+_CHART_SIZE = (100, 20)
+"""Columns and rows of a chart; what forges show beside their own margins."""
+_CHARTS = frozenset({"histogram", "percentiles", "over-time", "memory", "roofline"})
+"""Charts that say something without colour, and that no table with bars says better."""
+_NAMES = frozenset({"name", "tactic", "layers"})
+_TICKS = re.compile("`+")
 
 
 def escaped(text: str) -> str:
@@ -22,102 +30,122 @@ def escaped(text: str) -> str:
     return text.replace("@", "&#64;").replace("://", "&#58;//")
 
 
-LONGEST_CELL = 60
-"""Names in tables longer than this lose their middle: a forge would give all the width to one column."""
-_LONGEST_WORDS = 400
-_BAR_CELLS = 16
-_CHART_SIZE = (100, 20)
-"""Columns and rows of a chart; what forges show beside their own margins."""
-_CHARTS = ("histogram", "percentiles", "over-time", "memory", "roofline")
-"""Those of the report's charts that say something without colour, and that no table with bars says better."""
-_NAMES = ("name", "tactic", "layers")
-_PLAIN = Palette(lambda _: "", lambda _: "")
-_TICKS = re.compile("`+")
-
-
-def report_markdown(report: Document) -> str:
-    """The whole report. Every text of a file is escaped."""
-    return (
-        "\n".join([f"<!-- {REPORT_SCHEMA} -->", f"# {escaped(report.title)}", "", *_body(report)]).rstrip(
-            "\n"
-        )
-        + "\n"
-    )
-
-
-def _body(report: Document) -> Iterator[str]:
-    for one in report.diagnostics:
-        yield f"- {one.severity.value}: {escaped(str(one))}"
-    if report.diagnostics:
-        yield ""
-    for part in report.parts:
-        yield f"## {escaped(part.title)}"
-        yield ""
+def document_markdown(document: Document) -> str:
+    """A whole report. Every text of a file is escaped."""
+    lines = [f"<!-- {REPORT_SCHEMA} -->", f"# {escaped(document.title)}", ""]
+    lines += [f"- {one.severity.value}: {escaped(str(one))}" for one in document.diagnostics]
+    lines += [""] if document.diagnostics else []
+    for part in document.parts:
+        lines += [f"## {escaped(part.title)}", ""]
         for section in part.sections:
-            yield from _section(section)
+            lines += _section_lines(section)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _section(section: Section) -> Iterator[str]:
+def comment_markdown(title: str, sections: Iterable[Section], folded: frozenset[str] = frozenset()) -> str:
+    """Sections that fit a comment on a pull request.
+
+    Args:
+        folded: Ids of sections that a reader opens.
+    """
+    lines = [f"### {escaped(title)}", ""]
+    for section in sections:
+        sentences = [escaped(sentence.strip()) for sentence in section.sentences]
+        is_folded = section.id in folded
+        if section.is_warning:
+            lines += [f"> **{escaped(section.title)}**", ">", *(f"> - {line}" for line in sentences), ""]
+        elif is_folded:
+            lines += ["<details>", f"<summary>{escaped(section.title)}</summary>", ""]
+        else:
+            lines += [f"#### {escaped(section.title)}", "", *(f"- {line}" for line in sentences)]
+            lines += [""] if sentences else []
+        for table in section.tables:
+            lines += [*table_markdown(table, lambda _: LONGEST_CELL), ""]
+        lines += ["</details>", ""] if is_folded else []
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def table_markdown(
+    table: Table, longest: Callable[[Column], int] | None = None, *, has_bars: bool = True
+) -> Iterator[str]:
+    """The lines of a table; texts are escaped, and bars stand beside the columns that have them.
+
+    Args:
+        longest: Characters of the texts of a column; None to cut nothing.
+    """
+    columns = table.columns if has_bars else [replace(column, has_bar=False) for column in table.columns]
+    heads, rules = [], []
+    for column in columns:
+        # Keys need no escapes: an underscore inside a word is no markup.
+        title = column.title if column.title == column.key else escaped(column.title)
+        heads += [title] + ([""] if column.has_bar else [])
+        rules += ["---:" if column.is_number else "---"] + (["---"] if column.has_bar else [])
+    yield f"| {' | '.join(heads)} |"
+    yield f"|{'|'.join(rules)}|"
+    tops = [table.largest(index) if column.has_bar else 0.0 for index, column in enumerate(columns)]
+    for row in table.rows:
+        cells = [
+            text
+            for column, value, top in zip(columns, row, tops, strict=True)
+            for text in _cells(column, value, top, longest)
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _longest(column: Column) -> int:
+    return LONGEST_CELL if column.key in _NAMES else _LONGEST_TEXT
+
+
+def _cells(column: Column, value: object, top: float, longest: Callable[[Column], int] | None) -> list[str]:
+    text = column.text(value)
+    if longest is not None and not column.is_number:
+        text = column.shorten(text, longest(column))
+    if not column.has_bar:
+        return [escaped(text)]
+    from trex_tui.report.charts.cells import lying_bar
+
+    return [escaped(text), lying_bar((number(value) or 0.0) / top, _BAR_CELLS) if top else ""]
+
+
+def _section_lines(section: Section) -> Iterator[str]:
     yield f"### {escaped(section.title)}"
     yield ""
     mark = "> - " if section.is_warning else "- "
     lines = [f"{mark}{escaped(sentence.strip())}" for sentence in section.sentences]
-    lines += [f"- **{escaped(label)}:** {_words(text)}" for label, text in section.facts]
+    lines += [
+        f"- **{escaped(label)}:** {escaped(shorten_middle(printable(text), _LONGEST_TEXT))}"
+        for label, text in section.facts
+    ]
     yield from lines
     if lines:
         yield ""
     for chart in section.charts:
         if chart.id in _CHARTS:
-            yield from _chart(chart.engine, chart.id)
+            yield from _chart_lines(chart)
     for table in section.tables:
-        yield from _table(table)
+        if table.title:
+            yield f"**{escaped(table.title)}**"
+            yield ""
+        yield from table_markdown(table, _longest)
+        yield ""
+        if table.rest:
+            yield f"*{escaped(table.rest)}*"
+            yield ""
 
 
-def _words(text: str) -> str:
-    return escaped(shorten_middle(printable(text), _LONGEST_WORDS))
-
-
-def _chart(engine: Engine, id: str) -> Iterator[str]:  # noqa: A002 - as the field of Chart
+def _chart_lines(chart: Chart) -> Iterator[str]:
     """The chart of the explorer, in a fence that nothing in it can close."""
+    from trex_tui.report.charts.catalogue import CHARTS_BY_ID
+    from trex_tui.report.charts.figure import Palette, Subject, draw
+
+    subject = Subject(chart.engine, chart.engine.layers, Palette(lambda _: "", lambda _: ""))
     lines = [
         "".join(span.text for span in line).rstrip()
-        for line in draw(CHARTS_BY_ID[id], Subject(engine, engine.layers, _PLAIN), *_CHART_SIZE)
+        for line in draw(CHARTS_BY_ID[chart.id], subject, *_CHART_SIZE)
     ]
-    longest = max((len(found) for line in lines for found in _TICKS.findall(line)), default=0)
+    longest = max((len(ticks) for line in lines for ticks in _TICKS.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     yield f"{fence}text"
     yield from lines
     yield fence
     yield ""
-
-
-def _table(table: Table) -> Iterator[str]:
-    if table.title:
-        yield f"**{escaped(table.title)}**"
-        yield ""
-    heads, rules = [], []
-    for column in table.columns:
-        heads += [escaped(column.title)] + ([""] if column.has_bar else [])
-        rules += ["---:" if column.is_number else "---"] + (["---"] if column.has_bar else [])
-    yield f"| {' | '.join(heads)} |"
-    yield f"|{'|'.join(rules)}|"
-    tops = [table.largest(place) for place in range(len(table.columns))]
-    for row in table.rows:
-        cells = [
-            text
-            for column, value, top in zip(table.columns, row, tops, strict=True)
-            for text in _cells(column, value, top)
-        ]
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-    if table.rest:
-        yield f"*{escaped(table.rest)}*"
-        yield ""
-
-
-def _cells(column: Column, value: object, top: float) -> list[str]:
-    longest = LONGEST_CELL if column.key in _NAMES else _LONGEST_WORDS
-    text = column.text(value)
-    shown = escaped(text if column.is_number else column.shorten(text, longest))
-    bar = lying_bar((number(value) or 0.0) / top, _BAR_CELLS) if top else ""
-    return [shown, bar] if column.has_bar else [shown]

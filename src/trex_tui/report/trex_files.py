@@ -43,8 +43,7 @@ from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of
 from trex_tui.artifacts.output_files import Inputs, inputs_of, refusal
 from trex_tui.artifacts.profile import Profile, read_profile
 from trex_tui.artifacts.records import Records, read
-from trex_tui.artifacts.timing import OLD_KEYS, TIMING_KEYS, Timing, read_timing
-from trex_tui.artifacts.timing_variants import ENQUEUE
+from trex_tui.artifacts.timing import ENQUEUE, OLD_KEYS, TIMING_KEYS, Timing, read_timing
 from trex_tui.buildlog.lines import ReadState, open_log, plain_pieces
 from trex_tui.capture.manifest import metadata_of_log
 from trex_tui.engine.dtypes import DataType, parse_data_type

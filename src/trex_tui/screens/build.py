@@ -13,7 +13,7 @@ from textual.widget import Widget
 from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, tactic_rows
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.views.build_details import nothing_words
+from trex_tui.report.views.build_details import empty_view_text
 from trex_tui.screens.build_job import BuildAsked, BuildJob, log_of_build
 from trex_tui.screens.dialogs import ChooseScreen, TextScreen
 from trex_tui.screens.pane import (
@@ -192,7 +192,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         if self.is_nothing:
             trace = self.facts.trace
             reading = "" if trace.is_whole else f"Reading the tactics …{self._progress}"
-            nothing = sentence_line(reading or nothing_words(trace, self.view.value))
+            nothing = sentence_line(reading or empty_view_text(trace, self.view.value))
             return [nothing, *words_of(self.engine, self.facts, self.view, None)]
         return words_of(self.engine, self.facts, self.view, self._cursor_thing)
 
@@ -205,7 +205,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def _cursor_thing(self) -> Any:  # noqa: ANN401 - whatever the view lists
         table = self.table
         if isinstance(table, Outline):
-            node = table.cursor_node
+            node = table.cursor_item
             return node.item if node is not None else None
         return table.cursor_item
 
@@ -346,7 +346,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def action_go_into(self) -> None:
         """Expand a line of an outline; of a layer, go to what the engine has of it."""
         if isinstance(self.table, Outline):
-            self.table.expand_line()
+            self.table.action_expand()
             return
         row = self.tuned or self.tables.layers.cursor_item
         if row is None or not row.layers:
@@ -372,7 +372,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def action_go_out(self) -> None:
         """Collapse a line of an outline, or leave the tactics."""
         if isinstance(self.table, Outline):
-            self.table.collapse_line()
+            self.table.action_collapse()
         else:
             self.action_leave_tactics()
 
@@ -384,12 +384,12 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def action_expand_all(self) -> None:
         """Expand every line of the outline."""
         if isinstance(self.table, Outline):
-            self.table.expand_all()
+            self.table.action_expand_all()
 
     def action_collapse_all(self) -> None:
         """Collapse every line of the outline."""
         if isinstance(self.table, Outline):
-            self.table.collapse_all()
+            self.table.action_collapse_all()
 
     def action_explain_build(self) -> None:
         """Say what the columns mean, the current one first, and which file and line the numbers come from."""

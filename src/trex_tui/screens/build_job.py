@@ -84,7 +84,7 @@ class BuildJob:
 
     def _read(self, path: Path, engine: Engine) -> None:
         from trex_tui.buildlog.log_cache import shared_log, shared_outline
-        from trex_tui.report.views.build_summary import check
+        from trex_tui.report.views.build import check_build_log
 
         worker = get_current_worker()
         try:
@@ -105,12 +105,12 @@ class BuildJob:
         try:
             if size is not None and size > LONG_BYTES:
                 outline = shared_outline(path, progress)
-                check(outline)
+                check_build_log(outline)
                 told = 0
                 if not outline.is_whole:
                     self._screen.call_later(self._take, worker, outline=BuildFacts(outline, (), ()))
             trace = shared_log(path, progress)
-            check(trace)
+            check_build_log(trace)
             facts = build_facts(trace, engine)
         except _CancelledError:
             return

@@ -24,7 +24,7 @@ from trex_tui.capture.options import checked_inputs, command_line
 from trex_tui.capture.process import Stop
 from trex_tui.capture.progress import RunProgress
 from trex_tui.capture.rerun import Rerun, number, plan_rerun
-from trex_tui.capture.run import CaptureRequest, CaptureResult, capture, commands
+from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
 from trex_tui.capture.trtexec import Trtexec, find_trtexec
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
@@ -222,7 +222,7 @@ class CaptureScreen(Dialog[Chosen]):
         Raises:
             TrexError: This trtexec has no such option.
         """
-        runs = commands(self.request, trtexec)
+        runs = self.request.plan(trtexec)
         return [
             TextLine(Content("")),
             heading_line("It runs" if len(runs) == 1 else f"It runs {len(runs)} commands"),

@@ -285,7 +285,7 @@ class CompareJob:
     def _choose(self, *, is_more: bool) -> None:
         taken = (self.engine, *(self.choice.others if is_more else ()))
         services = services_of(self._screen)
-        at_hand = [*services.engines_at_hand(), *services.unread_sets()]
+        at_hand: list[Engine | ArtifactSet] = [*services.engines_at_hand(), *services.unread_sets()]
         offers: list[Engine | ArtifactSet | str] = [offer for offer in at_hand if offer not in taken]
         recent = [path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)]
         offers += recent[: max(0, MOST_OFFERS - len(offers))]

@@ -241,7 +241,7 @@ class Exporter:
     @staticmethod
     def _listing_text(form: ExportFormat, offer: ListingOffer) -> tuple[str, str]:
         listing = offer.make()
-        return listing_as(form, listing), _size_words(listing.rows, "row", listing.columns)
+        return listing_as(form, listing), _size_words(listing.table.rows, "row", listing.table.columns)
 
     @staticmethod
     def _layers_text(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from trex_tui.analysis.build import BuildFacts
 from trex_tui.analysis.columns import Derived, derived
-from trex_tui.analysis.modules import Grouping, Path
+from trex_tui.analysis.modules import Grouping
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
@@ -127,24 +127,23 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     def view_state(self) -> object:
         """Grouping, order, what is expanded, and what stands beside the tree."""
         tree, is_drawn = self.table, self.words is self.neighbourhood
-        return tree.grouping, tree.expanded, tree.by_latency, is_drawn, self.neighbourhood.depth
+        return tree.grouping, tree.expanded_by_hand, tree.by_latency, is_drawn, self.neighbourhood.depth
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - as in the base class
         """Group, order, expand and draw as before."""
         grouping, expanded, by_latency, is_drawn, depth = cast(
-            "tuple[Grouping, set[Path], bool, bool, int]", state
+            "tuple[Grouping, set[Hashable], bool, bool, int]", state
         )
         self.table.arrange_as(grouping, expanded, by_latency=by_latency)
         self.set_class(is_drawn, "-neighbourhood")
         self.neighbourhood.depth = depth
 
     def _show_side(self) -> None:
-        row = self.table.cursor_item
+        entry = self.table.cursor_item
         if self.words is self.neighbourhood:
             self.neighbourhood.show(self.cursor_layer)
             if not self._has_room_for_both:
                 return
-        entry = row.entry if row else None
         findings = (
             layer_finding_lines(self.lint, entry.index) if self.lint and isinstance(entry, Layer) else ()
         )

@@ -6,7 +6,7 @@ own sort.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.binding import BindingType
@@ -26,8 +26,8 @@ from trex_tui.report.views.compare_story import (
 from trex_tui.text import MISSING, format_ms
 from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.table import SortKey, VirtualTable
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.expandable_table import ExpandableTable
+from trex_tui.widgets.table_model import Column, SortKey
 
 SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
 """What blocks are ordered by: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
@@ -52,13 +52,12 @@ class BlockRow(NamedTuple):
     block: Block
     place: int | None = None
     layer: Layer | None = None
-    is_expanded: bool = False
 
     @property
-    def key(self) -> tuple[int, int, int]:
+    def key(self) -> Hashable:
         """Identifies the row as long as the comparison stays."""
         if self.place is None or self.layer is None:
-            return self.block.index, -1, -1
+            return self.block.index
         return self.block.index, self.place, self.layer.index
 
 
@@ -96,7 +95,7 @@ def orders(comparison: Comparison) -> dict[str, str]:
     }
 
 
-class BlockTable(VirtualTable[BlockRow]):
+class BlockTable(ExpandableTable[BlockRow]):
     """Blocks, some of them with their layers. The parent sets what is shown; messages are the table's."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.BLOCKS)
@@ -104,14 +103,12 @@ class BlockTable(VirtualTable[BlockRow]):
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         self.comparison: Comparison | None = None
         self.order = Order()
-        self.expanded: set[int] = set()
-        """Places of the blocks whose layers are shown."""
         self._widths = LEAST_NUMBER, LEAST_NUMBER
         """Cells for a time and for a delta."""
         self.all_blocks: Sequence[Block] = ()
         """The blocks of the comparison in their order, shown or not."""
         self._blocks: Sequence[Block] = ()
-        super().__init__((), id=id)
+        super().__init__(id=id)
 
     @property
     def shown_blocks(self) -> Sequence[Block]:
@@ -134,32 +131,32 @@ class BlockTable(VirtualTable[BlockRow]):
         self._blocks = blocks
         self.rebuild()
 
-    def rebuild(self) -> None:
-        """Make the rows anew; the cursor stays where it is."""
-        rows: list[BlockRow] = []
-        engines = self.comparison.engines if self.comparison else ()
-        for block in self._blocks:
-            if block.index not in self.expanded:
-                rows.append(BlockRow(block))
-                continue
-            rows.append(BlockRow(block, is_expanded=True))
-            rows += [
-                BlockRow(block, place, engines[place].layers[index])
-                for place, indices in enumerate(block.layers)
-                for index in indices
-            ]
-        self.set_rows(rows, keep=lambda row: row.key)
+    def rows_below(self, row: BlockRow | None) -> Sequence[BlockRow]:
+        if row is None:
+            return [BlockRow(block) for block in self._blocks]
+        assert self.comparison is not None
+        return [
+            BlockRow(row.block, place, self.comparison.engines[place].layers[index])
+            for place, indices in enumerate(row.block.layers)
+            for index in indices
+        ]
+
+    def key_of(self, row: BlockRow) -> Hashable:
+        return row.key
+
+    def is_expandable(self, row: BlockRow) -> bool:
+        return row.layer is None
+
+    def draw_name(self, row: BlockRow, name: str) -> str:
+        """Layers stand under the name of their block, without guides: their letter leads."""
+        return f"   {name}" if row.layer is not None else super().draw_name(row, name)
 
     def go_to(self, block: Block, place: int | None = None, layer: int | None = None) -> bool:
         """Put the cursor on a block, or on a layer in it if that is shown; False if the block is not."""
-        wanted = [(block.index, -1, -1)]
-        if place is not None and layer is not None:
-            wanted.insert(0, (block.index, place, layer))
-        for key in wanted:
-            index = self._model.index_of_key(key)
-            if index is not None:
-                return self.move_to(self._model.rows[index])
-        return False
+        is_layer_shown = (
+            place is not None and layer is not None and self.go_to_key((block.index, place, layer))
+        )
+        return is_layer_shown or self.go_to_key(block.index)
 
     # Order
 
@@ -295,61 +292,14 @@ class BlockTable(VirtualTable[BlockRow]):
 
     def _name_words(self, row: BlockRow) -> str:
         if row.layer is not None and row.place is not None:
-            return f"   {letter(row.place)} {row.layer.name}"
+            return f"{letter(row.place)} {row.layer.name}"
         assert self.comparison is not None
-        return f"{'▾' if row.is_expanded else '▸'} {block_name(self.comparison, row.block)}"
+        return block_name(self.comparison, row.block)
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:
             return change_words(row.block, brief=True)
         return " · ".join(part for part in (formats_words(row.layer), row.layer.tactic or "") if part)
-
-    # Actions
-
-    def action_select(self) -> None:
-        """Expand or collapse a block; a layer is for the parent."""
-        row = self.cursor_item
-        if row is not None and row.layer is None:
-            self._toggle(row.block)
-        else:
-            super().action_select()
-
-    def action_expand(self) -> None:
-        """Expand a block; step into one that is expanded."""
-        row = self.cursor_item
-        if row is None or row.layer is not None:
-            return
-        if row.is_expanded:
-            self.cursor_row += 1
-        else:
-            self._toggle(row.block)
-
-    def action_collapse(self) -> None:
-        """Collapse a block; from a layer, go to its block."""
-        row = self.cursor_item
-        if row is None:
-            return
-        if row.is_expanded:
-            self._toggle(row.block)
-        elif row.layer is not None:
-            self.go_to(row.block)
-
-    def _toggle(self, block: Block) -> None:
-        self.expanded ^= {block.index}
-        self.rebuild()
-
-    def action_expand_all(self) -> None:
-        """Expand every block that is shown."""
-        self.expanded |= {block.index for block in self._blocks}
-        self.rebuild()
-
-    def action_collapse_all(self) -> None:
-        """Collapse every block; the cursor goes to the block it was in."""
-        row = self.cursor_item
-        self.expanded = set()
-        self.rebuild()
-        if row is not None:
-            self.go_to(row.block)
 
 
 def _widths(comparison: Comparison) -> tuple[int, int]:

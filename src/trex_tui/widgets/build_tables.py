@@ -1,45 +1,35 @@
-"""The columns of every view of a build."""
+"""The views of a build: what each lists, in which columns, with which words beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from textual.content import Content
 
 from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, build_seconds
-from trex_tui.buildlog.build_trace import BuildTrace, Fusion, FusionKind, MemoryPoint, Message
+from trex_tui.buildlog.build_trace import BuildTrace, Fusion, FusionKind, Message
 from trex_tui.buildlog.layer_tuning import hex_id
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.build_charts import TacticTimes, memory_chart, tactic_histogram
 from trex_tui.report.charts.grid import Line as ChartLine
+from trex_tui.report.document import Column as DocumentColumn
 from trex_tui.report.listing import ListingOffer
-from trex_tui.report.views.build import (
-    memory_listing,
-    messages_listing,
-    passes_listing,
-    phases_listing,
-    strategies_listing,
-    tactics_listing,
-    tuned_listing,
-)
+from trex_tui.report.views import build
 from trex_tui.report.views.build_details import (
-    DIGITS,
-    counts_words,
-    format_seconds,
     item_lines,
     memory_lines,
     overview_lines,
-    pass_nodes,
-    phase_nodes,
-    strategy_nodes,
     tactics_lines,
     tuned_lines,
+    tuned_summary,
 )
 from trex_tui.report.views.layer_details import Line
-from trex_tui.text import format_count, format_ms, format_pct, plural
-from trex_tui.widgets.build_outline import Outline, OutlineRow, outline_label, outline_name, value_of
+from trex_tui.text import plural
+from trex_tui.widgets.build_outline import Outline
 from trex_tui.widgets.layer_columns import BAR_WIDTH
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
@@ -48,71 +38,62 @@ from trex_tui.widgets.text_view import TextLine
 
 IN_ENGINE, CHOSEN, FASTEST, SKIPPED, CACHED_MARK, TIE = "◆", "C", "F", "x", "=", "≈"
 LEGEND = f"{IN_ENGINE} in the engine · {CHOSEN} chosen · {FASTEST} fastest · {SKIPPED} skipped"
-_TIME_WIDTH = 9
 
 
-def _tactic_ms(value: float) -> str:
-    return format_ms(value, DIGITS)
+# Columns
+
+_ASCENDING = frozenset(
+    {"line", "index", "strategy", "margin_pct", "formats", "tactic", "time_ms", "at_s", "severity"}
+)
+"""What is sorted from the smallest first."""
+_MUTED = frozenset({"line", "index", "strategy", "rule", "formats", "tactic", "operator", "at_s", "of"})
 
 
 def _muted(_: object) -> str:
     return "$muted"
 
 
-def _line_column(value: Callable[[Any], int | None], priority: int) -> Column[Any]:
-    return Column(
-        "line", "Line", value, width=7, align="right", priority=priority, descending=False, style=_muted,
-        description="line: where in the log it stands, from 1",
-    )  # fmt: skip
+def _column(column: DocumentColumn, **more: Any) -> Column[Any]:  # noqa: ANN401 - of a column
+    """A column of a view, as a table on screen has it."""
+    assert column.value is not None
+    key = column.key
+    values: dict[str, Any] = {
+        "width": column.width,
+        "flex": column.flex,
+        "priority": column.priority,
+        "format": column.text if column.is_number else str,
+        "align": "right" if column.is_number else "left",
+        "style": _muted if key in _MUTED else None,
+        "descending": False if key in _ASCENDING else None,
+        "description": f"{key}: {column.help}" if column.help else "",
+    }
+    return Column(key, column.title, column.value, **{**values, **more})
 
 
-# Outlines
+def _columns(columns: Iterable[DocumentColumn], changes: dict[str, dict[str, Any]]) -> list[Column[Any]]:
+    """Columns of a table; `changes` by their keys."""
+    return [_column(column, **changes.get(column.key, {})) for column in columns]
 
 
-def phase_columns() -> list[Column[OutlineRow]]:
-    """Phases: time, share, bar."""
-    return [
-        Column("name", "Phase", outline_name, text=outline_label, flex=True, width=28),
-        Column("count", "Lines", value_of("count"), text=_blank("count", str), width=6, align="right", priority=3,
-               style=_muted, description="How many lines of the log state it."),
-        Column("share_pct", "% of build", value_of("share_pct"), text=_blank("share_pct", format_pct), width=10,
-               align="right", priority=2, description="Of the build as a whole; phases contain each other."),
-        Column("seconds", "Seconds", value_of("seconds"), format=format_seconds, width=_TIME_WIDTH, align="right",
-               bar=value_of("bar"), bar_width=2 * BAR_WIDTH, description="As the log states it."),
-        _line_column(value_of("line"), 1),
-    ]  # fmt: skip
+def outline_columns(columns: Iterable[DocumentColumn], **styles: Any) -> list[Column[build.Node]]:  # noqa: ANN401
+    """Columns of an outline: a cell is empty where its figure would have no meaning."""
 
+    def of_node(column: DocumentColumn) -> Column[build.Node]:
+        take = column.value
+        assert take is not None
 
-def _blank(key: str, form: Callable[[Any], str]) -> Callable[[OutlineRow], str]:
-    """Nothing where a line has no such figure: it would have no meaning there."""
+        def text(node: build.Node) -> str:
+            value = take(node)
+            return "" if value is None else column.text(value)
 
-    def text(row: OutlineRow) -> str:
-        value = row.node.values.get(key)
-        return "" if value is None else form(value)
+        more: dict[str, Any] = {"text": text, "description": column.help}
+        if column.has_bar:
+            more |= {"bar": lambda node: node.values.get("bar"), "bar_width": 2 * BAR_WIDTH}
+        if column.key in styles:
+            more["style"] = styles[column.key]
+        return _column(column, **more)
 
-    return text
-
-
-def pass_columns() -> list[Column[OutlineRow]]:
-    """Passes: layers after each, what was done."""
-
-    def number(key: str, title: str, width: int, priority: int, description: str) -> Column[OutlineRow]:
-        form = (lambda value: f"{value:+d}") if key == "change" else str
-        return Column(key, title, value_of(key), text=_blank(key, form), width=width, align="right",
-                      priority=priority, description=description)  # fmt: skip
-
-    return [
-        Column("name", "Pass", outline_name, text=outline_label, flex=True, width=38, style=_step_style),
-        Column("rule", "Rule", value_of("rule"), text=_blank("rule", str), width=22, priority=3, style=_muted,
-               description="Which fusion it was."),
-        number("layers", "Layers", 6, 0, "How many layers there are afterwards."),
-        number("change", "Δ", 6, 1, "How many more than before."),
-        number("fused", "Fused", 6, 0, "Layers fused with others."),
-        number("removed", "Removed", 7, 1, "Layers removed."),
-        number("converted", "Converted", 9, 2, "Layers made one of another type."),
-        number("tried", "Tried", 6, 4, "Steps without a word about what came of them."),
-        _line_column(value_of("line"), 2),
-    ]  # fmt: skip
+    return [of_node(column) for column in columns]
 
 
 _STEP_STYLES = {
@@ -123,82 +104,50 @@ _STEP_STYLES = {
 }
 
 
-def _step_style(row: OutlineRow) -> str:
-    item = row.node.item
+def _step_style(node: build.Node) -> str:
+    item = node.item
     return _STEP_STYLES[item.kind] if isinstance(item, Fusion) else ""
 
 
-def strategy_columns() -> list[Column[OutlineRow]]:
-    """Strategies, and operators that Myelin tuned."""
-    return [
-        Column("name", "Strategy, operator", outline_name, text=outline_label, flex=True, width=24),
-        Column("verdict", "Verdict", value_of("verdict"), text=_blank("verdict", str), width=8),
-        Column("estimate", "Estimate", value_of("estimate"), text=_blank("estimate", "{:g}".format), width=9,
-               align="right", description="Estimated inference time; the log states no unit."),
-        Column("tuned", "Layers", value_of("tuned"), text=_blank("tuned", str), width=6, align="right", priority=3,
-               description="Layers tuned."),
-        Column("tactics", "Tactics", value_of("tactics"), text=_blank("tactics", format_count), width=7,
-               align="right", priority=1, description="Timed; of an operator, kernels."),
-        Column("best_ms", "Fastest", value_of("best_ms"), text=_blank("best_ms", _tactic_ms), width=9, align="right",
-               priority=2, description="The fastest kernel, in milliseconds: the one that Myelin takes."),
-        Column("worst_ms", "Slowest", value_of("worst_ms"), text=_blank("worst_ms", _tactic_ms), width=9,
-               align="right", priority=4, description="The slowest kernel, in milliseconds."),
-        Column("seconds", "Seconds", value_of("seconds"), text=_blank("seconds", format_seconds), width=8,
-               align="right", priority=2, description="What generating this engine took."),
-        _line_column(value_of("line"), 5),
-    ]  # fmt: skip
-
-
-# Layers
+_TIE_HELP = f"{TIE}: a near tie, the choice was chance"
 
 
 def layer_columns(facts: BuildFacts) -> list[Column[TunedLayer]]:
     """The layers that were tuned."""
-    longest = max((one.seconds or 0.0 for one in facts.tuned), default=0.0)
-    several = len(facts.trace.strategies) > 1
-
-    def length(one: TunedLayer) -> float | None:
-        return one.seconds / longest if longest and one.seconds is not None else None
-
-    columns: list[Column[TunedLayer]] = [
-        Column("name", "Layer", lambda one: one.tuning.name, flex=True, width=22, style=_of_engine,
-               description="name: of the layer while it was tuned"),
-        Column("index", "#", lambda one: one.layers[0] if one.layers else None, width=5, align="right", priority=6,
-               descending=False, style=_muted, description="index: of the layer of the engine that came of it"),
-        Column("tactics", "Tactics", lambda one: one.tactics, format=format_count, width=7, align="right",
-               priority=2, description="tactics: timed, over all formats"),
-        Column("skipped", "Skip", lambda one: one.skipped, text=lambda one: str(one.skipped or ""), width=4,
-               align="right", priority=5, description="skipped: tactics that were not timed"),
-        Column("chosen_ms", "Chosen", lambda one: one.chosen_ms, format=_tactic_ms, width=_TIME_WIDTH,
-               align="right", priority=1, description="chosen_ms: the builder's time of what the engine has"),
-        Column("fastest_ms", "Fastest", lambda one: one.fastest_ms, format=_tactic_ms, width=_TIME_WIDTH,
-               align="right", priority=4, description="fastest_ms: of all runners, in the same formats"),
-        Column("margin_pct", "Margin %", lambda one: one.margin_pct, format="{:+.2f}".format, width=9,
-               align="right", priority=3, descending=False, style=_tie_style,
-               description="margin_pct: how much longer the second best takes than the choice"),
-        Column("tie", "", lambda one: one.is_near_tie, text=lambda one: TIE if one.is_near_tie else "", width=1,
-               priority=3, style=_tie_style, description=f"{TIE}: a near tie, the choice was chance"),
-        Column("seconds", "Seconds", lambda one: one.seconds, format=format_seconds, width=9, align="right",
-               bar=length, bar_width=BAR_WIDTH, description="seconds: what tuning it took"),
-    ]  # fmt: skip
-    if several:
-        strategy: Column[TunedLayer] = Column(
-            "strategy", "Strat", lambda one: one.tuning.strategy, width=5, align="right", priority=1,
-            descending=False, style=_muted, description="strategy: number of the backend strategy",
-        )  # fmt: skip
-        columns.insert(2, strategy)
-    return columns
+    keys = [
+        "name",
+        "index",
+        "tactics",
+        "skipped",
+        "chosen_ms",
+        "fastest_ms",
+        "margin_pct",
+        "near_tie",
+        "seconds",
+    ]
+    if len(facts.trace.strategies) > 1:
+        keys.insert(2, "strategy")
+    tie = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
+    changes: dict[str, dict[str, Any]] = {
+        "name": {"style": lambda tuned: "" if tuned.layers else "$muted"},
+        "skipped": {"text": lambda tuned: str(tuned.skipped or "")},
+        "margin_pct": tie,
+        "near_tie": tie | {"text": lambda tuned: TIE if tuned.is_near_tie else "", "description": _TIE_HELP},
+        "seconds": _bar(attrgetter("seconds"), facts.tuned),
+    }
+    columns = _columns(build.pick(build.LAYERS, *keys), changes)
+    return [replace(column, title="") if column.key == "near_tie" else column for column in columns]
 
 
-def _of_engine(one: TunedLayer) -> str:
-    return "" if one.layers else "$muted"
+def _bar(value: Callable[[Any], float | None], rows: Sequence[Any]) -> dict[str, Any]:
+    """A bar against the largest of the rows."""
+    longest = max((value(row) or 0.0 for row in rows), default=0.0)
 
+    def length(row: Any) -> float | None:  # noqa: ANN401 - any row
+        known = value(row)
+        return known / longest if longest and known is not None else None
 
-def _tie_style(one: TunedLayer) -> str:
-    return "$warning" if one.is_near_tie else ""
-
-
-# Tactics
+    return {"bar": length, "bar_width": BAR_WIDTH}
 
 
 def tactic_mark(row: TacticRow) -> str:
@@ -209,38 +158,6 @@ def tactic_mark(row: TacticRow) -> str:
     return chosen + (CACHED_MARK if row.is_cached else FASTEST if row.is_fastest else "")
 
 
-def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
-    """All tactics of a layer."""
-    longest = max((row.time_ms or 0.0 for row in rows), default=0.0)
-    has_operators = any(row.operator for row in rows)
-
-    def length(row: TacticRow) -> float | None:
-        return row.time_ms / longest if longest and row.time_ms is not None else None
-
-    columns: list[Column[TacticRow]] = [
-        Column("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND),
-        Column("formats", "Fmt", lambda row: row.formats, width=4, align="right", priority=2, descending=False,
-               style=_muted, description="formats: number of the format combination, from 1"),
-        Column("runner", "Runner", lambda row: row.runner, width=18, priority=3, style=_tactic_style,
-               description="runner: the family of kernels"),
-        Column("name", "Tactic", lambda row: row.label, flex=True, width=24, style=_tactic_style,
-               description="name: of the kernel, or its number where the log gives no name"),
-        Column("id", "Number", lambda row: row.id, text=lambda row: hex_id(row.id) if row.id is not None else "",
-               width=18, priority=4, descending=False, style=_muted, description="id: number of the tactic"),
-        Column("time_ms", "ms", lambda row: row.time_ms, format=_tactic_ms, width=_TIME_WIDTH, align="right",
-               descending=False, bar=length, bar_width=BAR_WIDTH, style=_tactic_style,
-               description="time_ms: a tactic alone, averaged over a handful of runs by the builder"),
-        _line_column(lambda row: row.line, 5),
-    ]  # fmt: skip
-    if has_operators:
-        columns.insert(
-            4,
-            Column("operator", "Operator", lambda row: row.operator, width=16, priority=3, style=_muted,
-                   description="operator: what a kernel of Myelin's was tried for"),
-        )  # fmt: skip
-    return columns
-
-
 def _tactic_style(row: TacticRow) -> str:
     if row.skipped is not None:
         return "$warning"
@@ -249,30 +166,32 @@ def _tactic_style(row: TacticRow) -> str:
     return "$accent" if row.is_chosen else "$success" if row.is_fastest else ""
 
 
-# Memory and messages
+_FORMATS_HELP = "formats: number of the format combination, from 1"
 
 
-def memory_columns() -> list[Column[MemoryPoint]]:
-    """Memory in use after each event."""
-
-    def size(key: str, title: str, priority: int) -> Column[MemoryPoint]:
-        is_change = key.endswith("change_mib")
-        form = "{:+d}".format if is_change else str
-        return Column(key, title, lambda point: getattr(point, key), format=form, width=8, align="right",
-                      priority=priority, description=f"{key}: MiB" + (", change" if is_change else ""))  # fmt: skip
-
-    return [
-        Column("at_s", "Second", lambda point: point.at_s, format="{:.0f}".format, width=7, align="right",
-               priority=3, descending=False, style=_muted, description="at_s: since the log began"),
-        Column("event", "Event", lambda point: point.event, flex=True, width=24),
-        Column("of", "Of", lambda point: "TensorRT" if point.is_managed else "device", width=8, priority=2,
-               style=_muted, description="Of the process and the device, or of TensorRT's own allocators."),
-        size("gpu_mib", "GPU MiB", 0),
-        size("gpu_change_mib", "ΔGPU", 1),
-        size("cpu_mib", "CPU MiB", 0),
-        size("cpu_change_mib", "ΔCPU", 1),
-        _line_column(lambda point: point.line, 4),
-    ]  # fmt: skip
+def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
+    """All tactics of a layer."""
+    keys = ["formats", "runner", "name", "operator", "tactic", "time_ms", "line"]
+    if not any(row.operator for row in rows):
+        keys.remove("operator")
+    style = {"style": _tactic_style}
+    columns = _columns(
+        build.pick(build.TACTICS, *keys),
+        {
+            "formats": {"width": 4, "align": "right", "priority": 2, "description": _FORMATS_HELP},
+            "runner": style,
+            "name": style,
+            "tactic": {"text": lambda row: "" if row.id is None else hex_id(row.id)},
+            "time_ms": style | _bar(attrgetter("time_ms"), rows),
+        },
+    )
+    by_key = {column.key: column for column in columns}
+    by_key["formats"] = replace(by_key["formats"], title="Fmt", value=attrgetter("formats"))
+    by_key["name"] = replace(by_key["name"], value=attrgetter("label"))
+    if "operator" in by_key:
+        by_key["operator"] = replace(by_key["operator"], value=attrgetter("operator"))
+    mark = Column("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND)
+    return [mark, *by_key.values()]
 
 
 _RANKS = {"F": 0, "E": 1, "W": 2}
@@ -281,18 +200,25 @@ _SEVERITY_STYLES = {"F": "bold $error", "E": "bold $error", "W": "$warning"}
 
 def message_columns() -> list[Column[Message]]:
     """Warnings and errors, those that say the same together."""
+    severity, *others = _columns(build.pick(build.MESSAGES, "severity", "count", "message", "line"), {})
+    severity = replace(
+        severity,
+        title="",
+        value=lambda message: _RANKS.get(message.severity, 3),
+        text=attrgetter("severity"),
+        width=1,
+        style=lambda message: _SEVERITY_STYLES.get(message.severity, ""),
+    )
+    return [severity, *others]
 
-    def style(one: Message) -> str:
-        return _SEVERITY_STYLES.get(one.severity, "")
 
-    return [
-        Column("severity", "", lambda one: _RANKS.get(one.severity, 3), text=lambda one: one.severity, width=1,
-               style=style, descending=False, description="severity: F fatal, E error, W warning"),
-        Column("count", "Times", lambda one: one.count, format=format_count, width=6, align="right",
-               description="count: how many say the same but for names and numbers"),
-        Column("text", "Message", lambda one: " ".join(one.text.split()), flex=True, width=40),
-        _line_column(lambda one: one.line, 1),
-    ]  # fmt: skip
+_STRATEGY_COLUMNS = (
+    DocumentColumn("name", "Strategy, operator", value=attrgetter("label"), flex=True, width=24),
+    *build.STRATEGIES[2:],
+)
+
+
+# Views
 
 
 class View(Enum):
@@ -345,11 +271,11 @@ class Tables(NamedTuple):
 def make_tables() -> Tables:
     """Tables that have no rows yet."""
     return Tables(
-        Outline(phase_columns(), id="build-phases"),
-        Outline(pass_columns(), id="build-passes"),
+        Outline(outline_columns(build.PHASE_OUTLINE, count=_muted), id="build-phases"),
+        Outline(outline_columns(build.PASS_OUTLINE, name=_step_style), id="build-passes"),
         VirtualTable(id="build-layers", empty_text="No tuned layer is one that matches the filter."),
-        VirtualTable(memory_columns(), id="build-memory"),
-        Outline(strategy_columns(), id="build-strategies"),
+        VirtualTable(_columns(build.MEMORY, {}), id="build-memory"),
+        Outline(outline_columns(_STRATEGY_COLUMNS), id="build-strategies"),
         VirtualTable(message_columns(), id="build-messages"),
         VirtualTable(id="build-tactics", empty_text="Nothing was timed, and nothing skipped."),
     )
@@ -358,9 +284,9 @@ def make_tables() -> Tables:
 def fill_tables(tables: Tables, facts: BuildFacts) -> None:
     """Show what the log tells."""
     trace = facts.trace
-    tables.phases.show_nodes(phase_nodes(trace))
-    tables.passes.show_nodes(pass_nodes(trace))
-    tables.strategies.show_nodes(strategy_nodes(facts))
+    tables.phases.show_nodes(build.phase_nodes(trace))
+    tables.passes.show_nodes(build.pass_nodes(trace))
+    tables.strategies.show_nodes(build.strategy_nodes(facts))
     tables.layers.set_columns(layer_columns(facts))
     has_seconds = any(one.seconds is not None for one in facts.tuned)
     tables.layers.sort_by("seconds" if has_seconds else "tactics")
@@ -394,37 +320,32 @@ def listings_of(
     tables: Tables, facts: BuildFacts, view: View, tuned: TunedLayer | None
 ) -> dict[str, ListingOffer]:
     """What can be exported of what is on screen, in words: rows as they are filtered and, where one table is, sorted."""
-    trace = facts.trace
-    shown = tables.layers.shown_rows
+
+    def offer(key: str, rows: Callable[[], Iterable[Any] | None] = lambda: None) -> ListingOffer:
+        return ListingOffer(key, lambda: build.build_listing(facts, key, rows()))
+
     if view is View.LAYERS:
-        one = ListingOffer("tactics", lambda: tactics_listing(facts, [tuned] if tuned else []))
-        layers = ListingOffer("layers", lambda: tuned_listing(facts, shown))
-        every = ListingOffer("tactics", lambda: tactics_listing(facts, shown))
-        of_layers, of_every = (
-            plural(len(shown), "tuned layer"),
-            f"all tactics of {plural(len(shown), 'layer')}",
-        )
+        shown = tables.layers.shown_rows
+        layers = {plural(len(shown), "tuned layer"): offer("layers", lambda: shown)}
+        every = {
+            f"all tactics of {plural(len(shown), 'layer')}": offer(
+                "tactics", lambda: build.tactics_of(facts, shown)
+            )
+        }
         if tuned is None:
-            return {of_layers: layers, of_every: every}
-        return {f"tactics of {tuned.tuning.name}": one, of_every: every, of_layers: layers}
-    offers = {
-        View.PHASES: ("phases", ListingOffer("phases", lambda: phases_listing(trace))),
-        View.PASSES: ("passes with their steps", ListingOffer("passes", lambda: passes_listing(trace))),
-        View.MEMORY: (
-            "memory over the build",
-            ListingOffer("memory", lambda: memory_listing(trace, tables.memory.shown_rows)),
-        ),
-        View.STRATEGIES: (
-            "strategies, operators of Myelin",
-            ListingOffer("strategies", lambda: strategies_listing(facts)),
-        ),
-        View.MESSAGES: (
-            "warnings and errors",
-            ListingOffer("messages", lambda: messages_listing(trace, tables.messages.shown_rows)),
-        ),
+            return layers | every
+        rows = offer("tactics", lambda: build.tactics_of(facts, [tuned]))
+        return {f"tactics of {tuned.tuning.name}": rows} | every | layers
+    titles = {
+        View.PHASES: "phases",
+        View.PASSES: "passes with their steps",
+        View.MEMORY: "memory over the build",
+        View.STRATEGIES: "strategies, operators of Myelin",
+        View.MESSAGES: "warnings and errors",
     }
-    words, offer = offers[view]
-    return {words: offer}
+    table = tables.of(view)
+    is_outline = isinstance(table, Outline)
+    return {titles[view]: offer(view.value, lambda: None if is_outline else table.shown_rows)}
 
 
 # Words
@@ -439,12 +360,12 @@ def summary_of(facts: BuildFacts, view: View) -> str:
 def _summary(facts: BuildFacts, view: View) -> str:
     trace = facts.trace
     if view is View.LAYERS:
-        return counts_words(facts)
+        return tuned_summary(facts)
     if view is View.PHASES:
         seconds = build_seconds(trace.phases)
         counts = trace.count_messages()
         words = [
-            f"build {format_seconds(seconds)} s" if seconds is not None else "build time not told",
+            f"build {build.format_seconds(seconds)} s" if seconds is not None else "build time not told",
             "" if trace.is_verbose else "the log is not verbose",
             plural(counts["W"], "warning"),
             plural(counts["E"] + counts["F"], "error"),

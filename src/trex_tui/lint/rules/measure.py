@@ -75,11 +75,11 @@ def _unstable(context: Context) -> Iterator[Finding | NotChecked]:
     run = timing.stability
     if run is None:
         yield NotChecked(
-            "MEASURE002", "drift, steps and modes need the rows of the run: export them with --exportTimes"
+            "MEASURE002", "drift and spread need the rows of the run: export them with --exportTimes"
         )
     ratio = tail_ratio(series)
     cv = series.cv_pct
-    moves = run is not None and run.verdict in (Verdict.DRIFT, Verdict.STEPS, Verdict.BIMODAL)
+    moves = run is not None and run.verdict in (Verdict.DRIFT, Verdict.SPREAD)
     tails = ratio is not None and ratio > context.threshold("MEASURE002.p99_ratio", UNSTABLE_RATIO)
     if not (
         moves or tails or (cv is not None and cv > context.threshold("MEASURE002.cv_pct", UNSTABLE_CV_PCT))
@@ -258,7 +258,7 @@ RULES: tuple[Rule, ...] = (
         id="MEASURE002",
         title="Latency is unstable",
         severity=Severity.WARNING,
-        looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, steps or two modes (warning); a "
+        looks_for="After the warm-up: percentile 99 above 1.1 times the median, a drift, or windows far apart (warning); a "
         "coefficient of variance above 2.5 % alone (info). Where these say nothing, trtexec's own word in its log.",
         why="A difference between two engines below the noise of one is no difference.",
         remedy="Lock the clocks, keep others off the GPU, warm up for longer, use --useSpinWait; a log of clocks and "

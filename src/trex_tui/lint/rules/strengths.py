@@ -285,7 +285,7 @@ RULES: tuple[Rule, ...] = (
         "STABLE",
         "Timing is steady",
         "After the warm-up: coefficient of variance below 1 %, percentile 99 below 1.05 times the median, windows within "
-        "2 %, no drift, steps or modes.",
+        "2 %, no drift.",
         (),
         _steady,
     ),

@@ -447,9 +447,7 @@ def _paint_over_time(part: Part, data: Course) -> None:
 
 def _mark_legend(judged: Stability) -> list[Span]:
     marks = []
-    if judged.steps:
-        marks.append(Span("  ┊ step", _MARK_OVER_TIME))
-    elif judged.drift and judged.drift.found:
+    if judged.drift and judged.drift.found:
         marks.append(Span("  ━ drift", _MARK_OVER_TIME))
     if judged.settling:
         marks.append(Span("  ┊ settling", WARNING))
@@ -499,10 +497,10 @@ def _column_runs(places: Sequence[float], columns: int) -> list[tuple[int, int]]
 
 
 def drift_ends_ms(judged: Stability) -> tuple[float, float] | None:
-    """Where the line of a drift begins and ends; None where there is none, or it is steps."""
-    if judged.steps or not judged.drift or not judged.drift.found or judged.median_ms is None:
+    """Where the line of a drift begins and ends; None where there is none."""
+    if not judged.drift or not judged.drift.found or judged.median_ms is None:
         return None
-    half = judged.drift.change_ms / 2
+    half = 0.75 * judged.drift.change_ms  # it is stated between the middles of the first and the last third
     return judged.median_ms - half, judged.median_ms + half
 
 
@@ -522,8 +520,8 @@ def _mark_edges(
 
 
 def changes(judged: Stability, rows: int) -> list[tuple[int, str, str]]:
-    """Where the level changes, out of so many rows: row, label, style."""
-    marks = [(step.row, f"{step.change_pct:+.1f} %", _MARK_OVER_TIME) for step in judged.steps]
+    """Where the run settles, out of so many rows: row, label, style."""
+    marks = []
     if judged.settling and judged.settling.rows < rows:
         marks.append((judged.settling.rows, "settled", WARNING))
     return marks

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
+from trex_tui.report.document import is_missing
 from trex_tui.report.graph.model import Edge, EngineGraph, Node
-from trex_tui.report.views.layers import is_missing
 from trex_tui.text import printable
 
 if TYPE_CHECKING:

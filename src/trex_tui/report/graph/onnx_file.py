@@ -16,8 +16,8 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.errors import TrexError
+from trex_tui.report.document import is_missing
 from trex_tui.report.graph.model import EngineGraph
-from trex_tui.report.views.layers import is_missing
 from trex_tui.text import printable
 
 if TYPE_CHECKING:

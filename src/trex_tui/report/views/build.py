@@ -1,232 +1,559 @@
-"""What each table of a build shows, as rows for other programs: phases, passes, layers, tactics, memory, messages."""
+"""What the log of a build holds, described once: tables that the screen, `build-log`, reports and exports show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.analysis.build import (
     NEAR_TIE_PCT,
     BuildFacts,
+    PhaseShare,
+    TacticRow,
     TunedLayer,
     build_facts,
+    build_seconds,
     by_tuning_time,
     kind_of_build_log,
     near_ties,
     phase_shares,
     tactic_rows,
 )
-from trex_tui.buildlog.build_trace import BuildTrace, MemoryPoint, Message, OptimizerPass
-from trex_tui.buildlog.layer_tuning import hex_id
+from trex_tui.buildlog.build_trace import BuildTrace, Fusion, FusionKind, OptimizerPass, PhaseKind
+from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, hex_id
+from trex_tui.buildlog.log_cache import shared_log
+from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
-from trex_tui.lint.trtexec_runs import trace_of
-from trex_tui.report.document import Section, Table
+from trex_tui.report.document import Column, Section, Table, make_table
 from trex_tui.report.listing import Listing
-from trex_tui.report.views.build_details import SEVERITIES, overview_lines, strategy_nodes
-from trex_tui.report.views.build_summary import check
-from trex_tui.report.views.layers import number_column, table, word_column
-from trex_tui.report.views.subject import Subject
-from trex_tui.text import plural, printable
+from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
+
+if TYPE_CHECKING:
+    from trex_tui.report.views.subject import Subject
+
+format_tactic_ms = partial(format_ms, digits=6)
+"""Tactics are told apart by tens of nanoseconds."""
+SEVERITIES = {"W": "warning", "E": "error", "F": "fatal error"}
 
 
-def _listing(trace: BuildTrace, key: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> Listing:
-    return Listing(f"trex-tui/build-{key}/1", key, str(trace.path), tuple(columns), list(rows))
+def format_seconds(value: float | None) -> str:
+    """Seconds with three decimals, as the builder prints them or coarser."""
+    return MISSING if value is None else f"{value:.3f}"
 
 
-def phases_listing(trace: BuildTrace) -> Listing:
-    """Every line that states a duration; `seconds` of one kind and strategy add up to what the screen shows."""
-    columns = ("phase", "strategy", "layer", "seconds", "ended_s", "line")
-    rows = (
-        (one.kind.value, one.strategy, one.layer, one.seconds, one.ended_s, one.line) for one in trace.phases
-    )
-    return _listing(trace, "phases", columns, rows)
+def _number(key: str, title: str, value: Callable[[Any], Any], **more: Any) -> Column:  # noqa: ANN401 - of a column
+    return Column(key, title, value=value, is_number=True, **more)
 
 
-_STEP = ("step", "rule", "layer", "with", "from_type", "to_type", "line")
+def _tactic_ms(key: str, title: str, value: Callable[[Any], Any], **more: Any) -> Column:  # noqa: ANN401
+    return _number(key, title, value, format=format_tactic_ms, **more)
 
 
-def passes_listing(trace: BuildTrace) -> Listing:
-    """A row for each pass, which has no `step`, and below it one for each thing that it did."""
-    columns = ("strategy", "in_engine", "pass", "layers", *_STEP)
-    return _listing(trace, "passes", columns, _pass_rows(trace, trace.passes))
+def _first_layer(tuned: TunedLayer) -> int | None:
+    return tuned.layers[0] if tuned.layers else None
 
 
-def _pass_rows(trace: BuildTrace, passes: Iterable[OptimizerPass]) -> Iterator[tuple[Any, ...]]:
-    for one in passes:
-        of = (one.strategy, one.strategy in (trace.winner, None), one.name, one.layers)
-        yield (*of, None, None, None, None, None, None, one.line)
-        for step in one.fusions:
-            kind = step.kind.value
-            yield (
-                *of,
-                kind,
-                step.rule or None,
-                step.layer,
-                step.other,
-                step.from_type,
-                step.to_type,
-                step.line,
-            )
+_LINE_HELP = "where in the log it stands, from 1"
 
 
-def tuned_listing(facts: BuildFacts, tuned: Sequence[TunedLayer]) -> Listing:
-    """The layers that were tuned; `index` is of the engine's first layer that came of one."""
-    columns = (
-        "name",
-        "index",
-        "engine_layers",
-        "strategy",
-        "tactics",
-        "skipped",
-        "chosen_ms",
-        "fastest_ms",
-        "margin_pct",
-        "near_tie",
-        "cached",
-        "seconds",
-        "line",
-    )
-    rows = (
-        (
-            one.tuning.name,
-            one.layers[0] if one.layers else None,
-            len(one.layers),
-            one.tuning.strategy,
-            one.tactics,
-            one.skipped,
-            one.chosen_ms,
-            one.fastest_ms,
-            one.margin_pct,
-            one.is_near_tie,
-            one.tuning.is_cached,
-            one.seconds,
-            one.tuning.line,
-        )
-        for one in tuned
-    )
-    return _listing(facts.trace, "layers", columns, rows)
+def _line(priority: int = 0) -> Column:
+    return _number("line", "Line", attrgetter("line"), width=7, priority=priority, help=_LINE_HELP)
 
 
-def tactics_listing(facts: BuildFacts, tuned: Sequence[TunedLayer]) -> Listing:
-    """Every tactic of some layers, in the order of the log: timed, skipped, or out of the timing cache."""
-    columns = (
-        "layer",
-        "index",
-        "strategy",
-        "formats",
-        "runner",
-        "tactic",
-        "name",
-        "operator",
-        "time_ms",
-        "chosen",
-        "fastest",
-        "in_engine",
-        "cached",
-        "skipped",
-        "requested_bytes",
-        "available_bytes",
-        "line",
-    )
-    rows = (row for one in tuned for row in _rows_of_tactics(facts, one))
-    return _listing(facts.trace, "tactics", columns, rows)
+def _figure(key: str, title: str, *, is_number: bool = True, **more: Any) -> Column:  # noqa: ANN401
+    """A column of an outline, which shows figures of its nodes."""
+    return Column(key, title, value=lambda node: node.values.get(key), is_number=is_number, **more)
 
 
-def _rows_of_tactics(facts: BuildFacts, tuned: TunedLayer) -> Iterator[tuple[Any, ...]]:
-    tuning = tuned.tuning
-    index = tuned.layers[0] if tuned.layers else None
-    for row in tactic_rows(facts, tuned):
-        skipped = row.skipped
-        yield (
-            tuning.name,
-            index,
-            tuning.strategy,
-            tuning.combinations[row.formats - 1].text,
-            row.runner,
-            hex_id(row.id) if row.id is not None else None,
-            row.name,
-            row.operator or None,
-            row.time_ms,
-            row.is_chosen,
-            row.is_fastest,
-            row.in_engine,
-            row.is_cached,
-            skipped.reason.value if skipped else None,
-            skipped.requested_bytes if skipped else None,
-            skipped.available_bytes if skipped else None,
-            row.line,
-        )
+# fmt: off
+PHASES = (
+    Column("phase", "Phase", value=attrgetter("kind.value")),
+    _number("strategy", "Strategy", attrgetter("strategy")),
+    Column("layer", "Layer", value=attrgetter("layer")),
+    _number("seconds", "Seconds", attrgetter("seconds"), has_bar=True),
+    _number("ended_s", "Ended", attrgetter("ended_s")),
+    _line(),
+)
+"""Of a `Phase`: a line that states a duration."""
+PASSES = (
+    _number("strategy", "Strategy", attrgetter("graph_pass.strategy")),
+    Column("in_engine", "In engine", value=attrgetter("in_engine")),
+    Column("pass", "Pass", value=attrgetter("graph_pass.name")),
+    _number("layers", "Layers", attrgetter("graph_pass.layers")),
+    Column("step", "Step", value=lambda row: row.step and row.step.kind.value),
+    Column("rule", "Rule", value=lambda row: row.step and (row.step.rule or None)),
+    Column("layer", "Layer", value=lambda row: row.step and row.step.layer),
+    Column("with", "With", value=lambda row: row.step and row.step.other),
+    Column("from_type", "From", value=lambda row: row.step and row.step.from_type),
+    Column("to_type", "To", value=lambda row: row.step and row.step.to_type),
+    _number("line", "Line", lambda row: (row.step or row.graph_pass).line),
+)
+"""Of a `PassRow`."""
+LAYERS = (
+    Column("name", "Layer", value=attrgetter("tuning.name"), flex=True, width=22, help="of the layer while it was tuned"),
+    _number("index", "#", _first_layer, width=5, priority=6, help="of the layer of the engine that came of it"),
+    _number("engine_layers", "Layers", lambda tuned: len(tuned.layers)),
+    _number("strategy", "Strat", attrgetter("tuning.strategy"), width=5, priority=1, help="number of the backend strategy"),
+    _number("tactics", "Tactics", attrgetter("tactics"), width=7, priority=2, format=format_count,
+            help="timed, over all formats"),
+    _number("skipped", "Skip", attrgetter("skipped"), width=4, priority=5, help="tactics that were not timed"),
+    _tactic_ms("chosen_ms", "Chosen", attrgetter("chosen_ms"), width=9, priority=1,
+               help="the builder's time of what the engine has"),
+    _tactic_ms("fastest_ms", "Fastest", attrgetter("fastest_ms"), width=9, priority=4,
+               help="of all runners, in the same formats"),
+    _number("margin_pct", "Margin %", attrgetter("margin_pct"), width=9, priority=3, format="{:+.2f}".format,
+            help="how much longer the second best takes than the choice"),
+    Column("near_tie", "Near tie", value=attrgetter("is_near_tie"), width=1, priority=3),
+    Column("cached", "Cached", value=attrgetter("tuning.is_cached")),
+    _number("seconds", "Seconds", attrgetter("seconds"), width=9, has_bar=True, help="what tuning it took"),
+    _number("line", "Line", attrgetter("tuning.line")),
+)
+"""Of a `TunedLayer`."""
+_MYELIN = _number("myelin_tactics", "Myelin", attrgetter("tuning.myelin_count"),
+                  help="Kernels that Myelin timed for operators inside the layer.")
+_FORMATS = _number("formats", "Formats", lambda tuned: len(tuned.tuning.combinations),
+                   help="Combinations of formats that were tried.")
+TACTICS = (
+    Column("layer", "Layer", value=attrgetter("tuned.tuning.name")),
+    _number("index", "#", lambda row: _first_layer(row.tuned)),
+    _number("strategy", "Strat", attrgetter("tuned.tuning.strategy")),
+    Column("formats", "Formats", value=lambda row: row.tuned.tuning.combinations[row.formats - 1].text),
+    Column("runner", "Runner", value=attrgetter("runner"), width=18, priority=3, help="the family of kernels"),
+    Column("tactic", "Number", value=lambda row: hex_id(row.id) if row.id is not None else None, width=18, priority=4,
+           help="number of the tactic"),
+    Column("name", "Tactic", value=attrgetter("name"), flex=True, width=24,
+           help="of the kernel, or its number where the log gives no name"),
+    Column("operator", "Operator", value=lambda row: row.operator or None, width=16, priority=3,
+           help="what a kernel of Myelin's was tried for"),
+    _tactic_ms("time_ms", "ms", attrgetter("time_ms"), width=9,
+               help="a tactic alone, averaged over a handful of runs by the builder"),
+    Column("chosen", "Chosen", value=attrgetter("is_chosen")),
+    Column("fastest", "Fastest", value=attrgetter("is_fastest")),
+    Column("in_engine", "In engine", value=attrgetter("in_engine")),
+    Column("cached", "Cached", value=attrgetter("is_cached")),
+    Column("skipped", "Skipped", value=lambda row: row.skipped and row.skipped.reason.value),
+    _number("requested_bytes", "Requested", lambda row: row.skipped and row.skipped.requested_bytes),
+    _number("available_bytes", "Available", lambda row: row.skipped and row.skipped.available_bytes),
+    _line(5),
+)
+"""Of a `TacticRow`."""
+MEMORY = (
+    _number("at_s", "Second", attrgetter("at_s"), width=7, priority=3, format="{:.0f}".format, help="since the log began"),
+    Column("event", "Event", value=attrgetter("event"), flex=True, width=24),
+    Column("of", "Of", value=lambda point: "TensorRT" if point.is_managed else "device", priority=2,
+           help="the process and the device, or TensorRT's own allocators"),
+    _number("gpu_mib", "GPU MiB", attrgetter("gpu_mib"), format=str, help="MiB"),
+    _number("gpu_change_mib", "ΔGPU", attrgetter("gpu_change_mib"), priority=1, format="{:+d}".format, help="MiB, change"),
+    _number("cpu_mib", "CPU MiB", attrgetter("cpu_mib"), format=str, help="MiB"),
+    _number("cpu_change_mib", "ΔCPU", attrgetter("cpu_change_mib"), priority=1, format="{:+d}".format, help="MiB, change"),
+    _line(4),
+)
+"""Of a `MemoryPoint`."""
+MESSAGES = (
+    Column("severity", "Severity", value=attrgetter("severity"), help="F fatal, E error, W warning"),
+    _number("count", "Times", attrgetter("count"), width=6, format=format_count,
+            help="how many say the same but for names and numbers"),
+    Column("message", "Message", value=lambda message: " ".join(message.text.split()), flex=True, width=40),
+    Column("said_by", "Said by", value=lambda message: "trtexec" if message.is_trtexec else "library"),
+    _line(1),
+    _number("last_line", "Last line", attrgetter("last_line")),
+)
+"""Of a `Message`."""
+
+PHASE_OUTLINE = (
+    Column("name", "Phase", value=attrgetter("label"), flex=True, width=28),
+    _figure("count", "Lines", width=6, priority=3, format=str, help="How many lines of the log state it."),
+    _figure("share_pct", "% of build", width=10, priority=2, help="Of the build as a whole; phases contain each other."),
+    _figure("seconds", "Seconds", width=9, has_bar=True, help="As the log states it."),
+    _figure("line", "Line", width=7, priority=1, help=f"line: {_LINE_HELP}"),
+)
+"""Of a `Node` of `phase_nodes`."""
+PASS_OUTLINE = (
+    Column("name", "Pass", value=attrgetter("label"), flex=True, width=38),
+    _figure("rule", "Rule", is_number=False, width=22, priority=3, help="Which fusion it was."),
+    _figure("layers", "Layers", width=6, format=str, help="How many layers there are afterwards."),
+    _figure("change", "Δ", width=6, priority=1, format="{:+d}".format, help="How many more than before."),
+    _figure("fused", "Fused", width=6, format=str, help="Layers fused with others."),
+    _figure("removed", "Removed", width=7, priority=1, format=str, help="Layers removed."),
+    _figure("converted", "Converted", width=9, priority=2, format=str, help="Layers made one of another type."),
+    _figure("tried", "Tried", width=6, priority=4, format=str, help="Steps without a word about what came of them."),
+    _figure("line", "Line", width=7, priority=2, help=f"line: {_LINE_HELP}"),
+)
+"""Of a `Node` of `pass_nodes`."""
+STRATEGIES = (
+    _figure("strategy", "Strategy", format=str),
+    _figure("operator", "Operator", is_number=False),
+    _figure("verdict", "Verdict", is_number=False),
+    _figure("estimate", "Estimate", width=9, format="{:g}".format, help="Estimated inference time; the log states no unit."),
+    _figure("layers", "Layers", width=6, priority=3, format=str, help="Layers tuned."),
+    _figure("tactics", "Tactics", width=7, priority=1, format=format_count, help="Timed; of an operator, kernels."),
+    _figure("best_ms", "Fastest", width=9, priority=2, format=format_tactic_ms,
+            help="The fastest kernel, in milliseconds: the one that Myelin takes."),
+    _figure("worst_ms", "Slowest", width=9, priority=4, format=format_tactic_ms,
+            help="The slowest kernel, in milliseconds."),
+    _figure("seconds", "Seconds", priority=2, help="What generating this engine took."),
+    _figure("line", "Line", width=7, priority=5, help=f"line: {_LINE_HELP}"),
+)
+"""Of a `Node` of `strategy_nodes`."""
+# fmt: on
 
 
-def memory_listing(trace: BuildTrace, points: Sequence[MemoryPoint]) -> Listing:
-    """Memory in use after each event."""
-    columns = (
-        "at_s",
-        "event",
-        "of",
-        "gpu_mib",
-        "gpu_change_mib",
-        "cpu_mib",
-        "cpu_change_mib",
-        "line",
-    )
-    rows = (
-        (
-            one.at_s,
-            one.event,
-            "TensorRT" if one.is_managed else "device",
-            one.gpu_mib,
-            one.gpu_change_mib,
-            one.cpu_mib,
-            one.cpu_change_mib,
-            one.line,
-        )
-        for one in points
-    )
-    return _listing(trace, "memory", columns, rows)
+def pick(columns: Sequence[Column], *keys: str) -> tuple[Column, ...]:
+    """The columns with these keys, in the order of the keys."""
+    by_key = {column.key: column for column in columns}
+    return tuple(by_key[key] for key in keys)
 
 
-def strategies_listing(facts: BuildFacts) -> Listing:
-    """Backend strategies, which have no `operator`, and what Myelin tuned under each."""
-    columns = ("strategy", "operator", "verdict", "estimate", "layers", "tactics", "best_ms", "worst_ms")
-    rows: list[tuple[Any, ...]] = []
+# Rows of all tables, for exports
+
+
+class PassRow(NamedTuple):
+    """A pass, which has no step, or one of the steps of a pass."""
+
+    graph_pass: OptimizerPass
+    step: Fusion | None
+    in_engine: bool
+
+
+def _pass_rows(trace: BuildTrace) -> Iterator[PassRow]:
+    for graph_pass in trace.passes:
+        in_engine = graph_pass.strategy in (trace.winner, None)
+        yield PassRow(graph_pass, None, in_engine)
+        yield from (PassRow(graph_pass, step, in_engine) for step in graph_pass.fusions)
+
+
+def _strategy_rows(facts: BuildFacts) -> Iterator[Node]:
     for node in strategy_nodes(facts):
-        number = getattr(node.item, "number", None)
-        for one in (node, *node.children):
-            values = one.values.get
-            operator = None if one is node and number is not None else one.label
-            rows.append(
-                (
-                    number,
-                    operator,
-                    values("verdict"),
-                    values("estimate"),
-                    values("tuned"),
-                    values("tactics"),
-                    values("best_ms"),
-                    values("worst_ms"),
-                    values("seconds"),
-                    values("line"),
-                )
+        yield node
+        yield from node.children
+
+
+_ROWS: dict[str, tuple[Sequence[Column], Callable[[BuildFacts], Iterable[Any]]]] = {
+    "phases": (PHASES, lambda facts: facts.trace.phases),
+    "passes": (PASSES, lambda facts: _pass_rows(facts.trace)),
+    "layers": (LAYERS, lambda facts: facts.tuned),
+    "tactics": (TACTICS, lambda facts: tactics_of(facts, facts.tuned)),
+    "memory": (MEMORY, lambda facts: facts.trace.memory),
+    "strategies": (STRATEGIES, _strategy_rows),
+    "messages": (MESSAGES, lambda facts: facts.trace.messages),
+}
+
+
+def tactics_of(facts: BuildFacts, tuned: Iterable[TunedLayer]) -> Iterator[TacticRow]:
+    """Every tactic of some layers, in the order of the log: timed, skipped, or out of the timing cache."""
+    return (row for layer in tuned for row in tactic_rows(facts, layer))
+
+
+def build_listing(facts: BuildFacts, key: str, items: Iterable[Any] | None = None) -> Listing:
+    """A table of the build for other programs: `phases`, `passes`, `layers`, `tactics`, `memory`, `strategies`, `messages`.
+
+    Args:
+        items: The rows that are shown, in their order; None for all.
+    """
+    columns, every = _ROWS[key]
+    table = make_table(key, columns, every(facts) if items is None else items)
+    return Listing(f"trex-tui/build-{key}/1", str(facts.trace.path), table)
+
+
+# Outlines
+
+_OUTSIDE = frozenset({PhaseKind.LOADING, PhaseKind.DESERIALIZATION, PhaseKind.INFERENCE})
+"""Phases that are no part of the build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A line of an outline.
+
+    Attributes:
+        key: Identifies it among all of the outline.
+        label: What it is; not yet made safe for a terminal.
+        item: What it stands for.
+        values: Its figures, by the key of their column; a missing one is unknown or has no meaning there.
+        children: What stands below it, when it is expanded.
+        is_open: Whether it is expanded at first.
+    """
+
+    key: Hashable
+    label: str
+    item: Any
+    values: dict[str, Any]
+    children: tuple[Node, ...] = ()
+    is_open: bool = False
+
+
+def phase_nodes(trace: BuildTrace) -> list[Node]:
+    """Phases as they appear, each summed over its lines, which stand below it."""
+    shares = phase_shares(trace)
+    whole = build_seconds(trace.phases)
+    longest = max([0.0, *(phase.seconds for phase in trace.phases), *(share.seconds for share in shares)])
+
+    def values(kind: PhaseKind, seconds: float, line: int, count: int | None) -> dict[str, Any]:
+        share_pct = 100.0 * seconds / whole if whole and kind not in _OUTSIDE else None
+        bar = seconds / longest if longest else None
+        return {"seconds": seconds, "share_pct": share_pct, "count": count, "line": line, "bar": bar}
+
+    nodes = []
+    for share in shares:
+        lines = [
+            phase for phase in trace.phases if (phase.kind, phase.strategy) == (share.kind, share.strategy)
+        ]
+        children = [
+            Node(
+                ("phase", phase.line),
+                phase.layer or f"line {phase.line}",
+                phase,
+                values(phase.kind, phase.seconds, phase.line, None),
             )
-    return _listing(facts.trace, "strategies", (*columns, "seconds", "line"), rows)
-
-
-def messages_listing(trace: BuildTrace, messages: Sequence[Message]) -> Listing:
-    """Warnings and errors, those that say the same together."""
-    columns = ("severity", "count", "message", "said_by", "line", "last_line")
-    rows = (
-        (
-            one.severity,
-            one.count,
-            " ".join(one.text.split()),
-            "trtexec" if one.is_trtexec else "library",
-            one.line,
-            one.last_line,
+            for phase in sorted(lines, key=lambda phase: -phase.seconds)
+            if len(lines) > 1
+        ]
+        nodes.append(
+            Node(
+                ("phases", share.kind, share.strategy),
+                phase_label(trace, share),
+                lines[0] if len(lines) == 1 else share,
+                values(share.kind, share.seconds, lines[0].line, share.count if share.count > 1 else None),
+                tuple(children),
+            )
         )
-        for one in messages
+    return nodes
+
+
+def phase_label(trace: BuildTrace, share: PhaseShare) -> str:
+    """The phase, and the strategy where there were several."""
+    is_named = share.strategy is not None and len(trace.strategies) > 1
+    return share.kind.value + (f", strategy {share.strategy}" if is_named else "")
+
+
+def pass_nodes(trace: BuildTrace) -> list[Node]:
+    """The passes with their steps below; by strategy if there were several, the winner's expanded."""
+    strategies = list(dict.fromkeys(graph_pass.strategy for graph_pass in trace.passes))
+    if sum(strategy is not None for strategy in strategies) < 2:
+        return _passes(trace.passes)
+    nodes = []
+    for strategy in strategies:
+        passes = [graph_pass for graph_pass in trace.passes if graph_pass.strategy == strategy]
+        wins = strategy == trace.winner
+        label = "before any strategy" if strategy is None else f"strategy {strategy}"
+        values = step_counts(step for graph_pass in passes for step in graph_pass.fusions)
+        values |= {"layers": passes[-1].layers, "line": passes[0].line}
+        item = next((known for known in trace.strategies if known.number == strategy), None)
+        label += ", in the engine" if wins else ""
+        is_open = wins or strategy is None
+        nodes.append(Node(("of", strategy), label, item, values, tuple(_passes(passes)), is_open))
+    return nodes
+
+
+def _passes(passes: Sequence[OptimizerPass]) -> list[Node]:
+    nodes = []
+    before: int | None = None
+    for graph_pass in passes:
+        line, name, layers = graph_pass.line, graph_pass.name, graph_pass.layers
+        change = layers - before if layers is not None and before is not None else None
+        values = {"layers": layers, "change": change or None, "line": line} | step_counts(graph_pass.fusions)
+        steps = (
+            Node(
+                ("step", line, name, index),
+                step_text(step),
+                step,
+                {"rule": step.rule or None, "line": step.line},
+            )
+            for index, step in enumerate(graph_pass.fusions)
+        )
+        nodes.append(Node(("pass", line, name), name, graph_pass, values, tuple(steps)))
+        before = before if layers is None else layers
+    return nodes
+
+
+def step_counts(steps: Iterable[Fusion]) -> dict[str, int | None]:
+    """How many steps there are of each kind; None for none."""
+    counts = Counter(step.kind for step in steps)
+    return {kind.value: counts[kind] or None for kind in FusionKind}
+
+
+def step_text(step: Fusion) -> str:
+    """What a pass did to a layer, in a few words and its names."""
+    if step.kind is FusionKind.FUSED:
+        return f"fused {step.layer} with {step.other}" if step.other else f"fused {step.layer}"
+    if step.kind is FusionKind.CONVERTED:
+        types = f" from {step.from_type} to {step.to_type}" if step.from_type and step.to_type else ""
+        return f"converted {step.layer}{types}"
+    if step.kind is FusionKind.TRIED:
+        return f"{step.rule or 'tried'} on {step.layer}"
+    return f"removed {step.layer}"
+
+
+def strategy_nodes(facts: BuildFacts) -> list[Node]:
+    """The backend strategies, with the operators that Myelin tuned below; the operators alone where no strategy is named."""
+    trace = facts.trace
+    if not trace.strategies:
+        return _operators(trace.tunings, None)
+    nodes = []
+    for strategy in trace.strategies:
+        number = strategy.number
+        tuned = [layer for layer in facts.tuned if layer.tuning.strategy == number]
+        built = [
+            phase.seconds
+            for phase in trace.phases
+            if phase.kind is PhaseKind.ENGINE_GENERATION and phase.strategy == number
+        ]
+        wins = number == trace.winner
+        values = {
+            "strategy": number,
+            "verdict": strategy.verdict.value,
+            "estimate": strategy.estimate,
+            "layers": len(tuned) or None,
+            "tactics": sum(layer.tactics for layer in tuned) or None,
+            "seconds": sum(built) if built else None,
+            "line": strategy.line,
+        }
+        label = f"strategy {number}" + (", in the engine" if wins else "")
+        children = tuple(_operators((layer.tuning for layer in tuned), number))
+        nodes.append(Node(("strategy", number), label, strategy, values, children, is_open=wins))
+    return nodes
+
+
+def _operators(tunings: Iterable[LayerTuning], strategy: int | None) -> list[Node]:
+    nodes = []
+    for tuning in tunings:
+        tables = [(trial.line, table) for trial in tuning.trials() for table in trial.myelin]
+        for index, (trial_line, table) in enumerate(tables):
+            times = [tactic.time_ms for tactic in table.tactics if tactic.time_ms is not None]
+            label = table.operator or ", ".join(table.onnx_nodes) or "an operator without a name"
+            values = {
+                "strategy": strategy,
+                "operator": label,
+                "tactics": len(table.tactics),
+                "best_ms": min(times, default=None),
+                "worst_ms": max(times, default=None),
+                "line": table.line,
+            }
+            nodes.append(Node(("operator", trial_line, table.line, index), label, (tuning, table), values))
+    return nodes
+
+
+# Facts
+
+
+def build_fact_texts(trace: BuildTrace, engine: Engine | None = None) -> dict[str, str]:
+    """What was built with what, and what the log is: label and text, without those that are unknown."""
+    counts = trace.count_messages()
+    seconds = build_seconds(trace.phases)
+    options = {} if trace.only_loads else trace.options.build
+    texts = {
+        "TensorRT": trace.tensorrt_version or (engine.tensorrt_version if engine is not None else None),
+        "device": trace.options.device.get("Selected Device"),
+        "build took": f"{seconds:.3f} s" if seconds is not None else None,
+        "log covers": f"{trace.stated_seconds:.0f} s" if trace.stated_seconds is not None else None,
+        "precision": options.get("Precision"),
+        "memory pools": options.get("Memory Pools"),
+        "timing cache": cache_text(trace),
+        "strategy": _strategy_text(trace),
+        "streams": streams_text(trace),
+        "DLA": dla_text(trace),
+        "reformats": reformats_text(trace),
+        "warnings": str(counts["W"]),
+        "errors": str(counts["E"] + counts["F"]),
+    }
+    return {label: text for label, text in texts.items() if text}
+
+
+def _strategy_text(trace: BuildTrace) -> str:
+    """Which candidate engine was kept; empty where there was one only."""
+    if len(trace.strategies) < 2:
+        return ""
+    parts = (
+        f"{one.number} {one.verdict.value} ({one.estimate:g})" for one in trace.strategies if one.estimate
     )
-    return _listing(trace, "messages", columns, rows)
+    return f"{trace.winner} of {len(trace.strategies)}: {', '.join(parts)}"
+
+
+def cache_text(trace: BuildTrace) -> str:
+    """What is known of the timing cache; empty for nothing."""
+    cache = trace.cache
+    parts = (
+        cache.mode,
+        f"{cache.unreadable} could not be read" if cache.unreadable else None,
+        cache.file if cache.file != cache.unreadable else None,
+        None if cache.loaded_bytes is None else f"{format_bytes(cache.loaded_bytes)} loaded",
+        None if cache.saved_bytes is None else f"{format_bytes(cache.saved_bytes)} saved",
+        None if cache.entries is None else plural(cache.entries, "entry", "entries"),
+        None if cache.hits is None else plural(cache.hits, "hit"),
+        f"{plural(cache.cached_results, 'result')} reused within the build" if cache.cached_results else None,
+    )
+    return ", ".join(filter(None, parts))
+
+
+def streams_text(trace: BuildTrace) -> str:
+    """How many streams the engine runs on; empty where the log does not say."""
+    streams = trace.streams
+    parts = (
+        None if streams.streams is None else str(streams.streams),
+        None if streams.auxiliary is None else f"{streams.auxiliary} auxiliary",
+        None if streams.events is None else plural(streams.events, "event"),
+        f"one stream, because {streams.disabled_because}" if streams.disabled_because else None,
+    )
+    return ", ".join(filter(None, parts))
+
+
+def dla_text(trace: BuildTrace) -> str:
+    """How many layers went to DLA, and how many it could not run; empty where DLA was not asked for."""
+    dla = trace.dla
+    if not dla.dla_layers and not dla.fallbacks:
+        return ""
+    fallbacks = f", {plural(len(dla.fallbacks), 'fallback')}" if dla.fallbacks else ""
+    return f"{plural(len(dla.dla_layers), 'layer')} on DLA, {len(dla.gpu_layers)} on the GPU{fallbacks}"
+
+
+def kept_reformats(trace: BuildTrace) -> list[InsertedReformat]:
+    """The reformats in the engine that was kept."""
+    return [reformat for reformat in trace.reformats if reformat.strategy in (trace.winner, None)]
+
+
+def reformat_text(reformat: InsertedReformat) -> str:
+    """What an inserted reformat changes, and what the builder found it to cost."""
+    cost = "" if reformat.cost_ms is None else f", {format_tactic_ms(reformat.cost_ms)} ms when it was timed"
+    return f"{reformat.tensor}: {reformat.from_format} → {reformat.to_format}{cost}"
+
+
+def reformats_text(trace: BuildTrace) -> str:
+    """How many reformats were inserted and what they cost in sum; empty for none."""
+    reformats = kept_reformats(trace)
+    costs = [reformat.cost_ms for reformat in reformats if reformat.cost_ms is not None]
+    if not costs:
+        return f"{len(reformats)} inserted" if reformats else ""
+    unknown = f", {len(reformats) - len(costs)} of unknown cost" if len(costs) < len(reformats) else ""
+    return f"{len(reformats)} inserted, {format_tactic_ms(sum(costs))} ms when they were timed{unknown}"
+
+
+def myelin_text(count: int) -> str:
+    """How many of the tactics just told are kernels that Myelin timed for operators inside a layer; empty for none."""
+    return f", {format_count(count)} of them Myelin's" if count else ""
+
+
+def check_build_log(trace: BuildTrace) -> None:
+    """Make sure that there is anything to tell.
+
+    Raises:
+        ArtifactError: The file is no log of trtexec or of a builder.
+    """
+    if not (
+        trace.runs
+        or trace.is_verbose
+        or trace.options.device
+        or trace.messages
+        or trace.performance
+        or trace.memory
+    ):
+        raise ArtifactError(trace.path, "is no log of trtexec or of a TensorRT builder")
+
+
+# The section of a report
 
 
 def build_sections(subject: Subject) -> Iterator[Section]:
@@ -235,97 +562,90 @@ def build_sections(subject: Subject) -> Iterator[Section]:
     kind = kind_of_build_log(engine)
     if kind is None:
         return
-    trace = trace_of(engine, kind)
-    if trace is None:
-        yield Section(
-            "build", "Build", sentences=[f"The log {printable(engine.files[kind].name)} cannot be read."]
-        )
+    path = engine.files[kind]
+    try:
+        trace = shared_log(path)
+    except ArtifactError:
+        yield Section("build", "Build", sentences=[f"The log {printable(path.name)} cannot be read."])
         return
     try:
-        check(trace)
+        check_build_log(trace)
     except ArtifactError as error:
         yield Section("build", "Build", sentences=[f"{printable(str(error))}."])
         return
     facts = build_facts(trace, engine)
-    yield Section("build", "Build", facts=_facts(facts, subject), tables=list(_tables(facts, subject)))
+    tables = [table for table in _report_tables(facts, subject.top) if table.rows]
+    yield Section("build", "Build", facts=_report_facts(trace, engine), tables=tables)
 
 
-def _facts(facts: BuildFacts, subject: Subject) -> list[tuple[str, str]]:
-    """The first lines of the screen: they end where the options begin."""
-    found: list[tuple[str, str]] = []
-    for line in overview_lines(facts.trace, subject.engine):
-        if line.style == "section" and found:
-            break
-        if line.label == "log":
-            found.append(("Log", f"{printable(facts.trace.path.name)}, {plural(facts.trace.lines, 'line')}"))
-        elif line.label:
-            found.append((line.label[:1].upper() + line.label[1:], printable(line.text)))
-    return found
+_SECTIONS_OF_THE_SCREEN = frozenset({"memory pools", "DLA", "reformats"})
 
 
-def _tables(facts: BuildFacts, subject: Subject) -> Iterator[Table]:
-    trace, top = facts.trace, subject.top
-    if shares := phase_shares(trace):
-        columns = (
-            word_column("phase", "Phase"),
-            word_column("strategy", "Strategy"),
-            number_column("seconds", "s", has_bar=True),
-            number_column("count", "Lines"),
-        )
-        rows = [
-            (one.kind.value, None if one.strategy is None else str(one.strategy), one.seconds, one.count)
-            for one in shares
-        ]
-        yield table("phases", columns, rows, title="Phases")
-    if trace.tunings:
-        yield _slowest(trace, top)
-    if ties := near_ties(facts.choices):
-        columns = (
-            word_column("name", "Layer"),
-            number_column("margin_pct", "Second, % longer"),
-            word_column("chosen", "Chosen"),
-            word_column("second", "Second"),
-        )
-        ties_rows = [
-            (one.name, one.margin_pct, one.chosen and one.chosen.runner, one.second and one.second.runner)
-            for one in ties
-        ]
-        title = f"Chosen by chance: another tactic is within {NEAR_TIE_PCT:g} %"
-        yield table("near_ties", columns, ties_rows, top=top, what="layer", title=title)
-    if trace.messages:
-        columns = (
-            word_column("severity", "Severity"),
-            number_column("line", "Line"),
-            number_column("count", "Times"),
-            word_column("text", "Message"),
-        )
-        said = [
-            (SEVERITIES.get(one.severity, one.severity), one.line, one.count, one.text)
-            for one in trace.messages
-        ]
-        yield table("messages", columns, said, top=top, what="message", title="Warnings and errors")
+def overview_facts(trace: BuildTrace, engine: Engine | None) -> Iterator[tuple[str, str]]:
+    """The facts, the log, its runs, and what is worth knowing about it."""
+    for label, text in build_fact_texts(trace, engine).items():
+        if label not in _SECTIONS_OF_THE_SCREEN:
+            yield label, text
+    yield "log", f"{trace.path} ({plural(trace.lines, 'line')}{'' if trace.is_verbose else ', not verbose'})"
+    for run in trace.runs:
+        yield run.status or "unfinished", run.command
+    for note in trace.diagnostics:
+        yield note.severity.value, f"{note.where}: {note.message}" if note.where else note.message
 
 
-def _slowest(trace: BuildTrace, top: int | None) -> Table:
-    """The strategy is told where several were tried, and Myelin's kernels where it timed any."""
-    columns = [
-        word_column("name", "Layer"),
-        number_column("seconds", "s", has_bar=True),
-        number_column("tactics", "Tactics", help="Timed; kernels of Myelin's are among them."),
-        number_column("formats", "Formats", help="Combinations of formats that were tried."),
-        number_column("skipped", "Skipped"),
+def _report_facts(trace: BuildTrace, engine: Engine) -> list[tuple[str, str]]:
+    log = f"{trace.path.name}, {plural(trace.lines, 'line')}"
+    return [
+        (label[:1].upper() + label[1:], printable(log if label == "log" else text))
+        for label, text in overview_facts(trace, engine)
     ]
-    tunings = by_tuning_time(trace)
-    rows: list[list[Any]] = [
-        [one.name, one.seconds, one.tactic_count, len(one.combinations), len(one.skipped)] for one in tunings
-    ]
-    if any(one.myelin_count for one in tunings):
-        help_ = "Kernels that Myelin timed for operators inside the layer."
-        columns.insert(3, number_column("myelin_tactics", "Myelin", help=help_))
-        for row, one in zip(rows, tunings, strict=True):
-            row.insert(3, one.myelin_count)
-    if len({one.strategy for one in tunings}) > 1:
-        columns.insert(1, word_column("strategy", "Strategy"))
-        for row, one in zip(rows, tunings, strict=True):
-            row.insert(1, None if one.strategy is None else str(one.strategy))
-    return table("slowest_tunings", columns, rows, top=top, what="tuning", title="Longest to tune")
+
+
+_PHASE_SHARES = (
+    *pick(PHASES, "phase", "strategy", "seconds"),
+    _number("count", "Lines", attrgetter("count")),
+)
+_TIES = (
+    Column("name", "Layer", value=attrgetter("name")),
+    _number("margin_pct", "Second, % longer", attrgetter("margin_pct")),
+    Column("chosen", "Chosen", value=lambda choice: choice.chosen and choice.chosen.runner),
+    Column("second", "Second", value=lambda choice: choice.second and choice.second.runner),
+)
+_REPORTED_MESSAGES = (
+    Column("severity", "Severity", value=lambda message: SEVERITIES.get(message.severity, message.severity)),
+    *pick(MESSAGES, "line", "count"),
+    Column("text", "Message", value=attrgetter("text")),
+)
+
+
+def _report_tables(facts: BuildFacts, top: int | None) -> Iterator[Table]:
+    trace = facts.trace
+    yield make_table("phases", _PHASE_SHARES, phase_shares(trace), title="Phases")
+    columns = slowest_columns(trace)
+    yield make_table(
+        "slowest_tunings", columns, longest_tuned(facts), top=top, noun="tuning", title="Longest to tune"
+    )
+    title = f"Chosen by chance: another tactic is within {NEAR_TIE_PCT:g} %"
+    yield make_table("near_ties", _TIES, near_ties(facts.choices), top=top, noun="layer", title=title)
+    yield make_table(
+        "messages", _REPORTED_MESSAGES, trace.messages, top=top, noun="message", title="Warnings and errors"
+    )
+
+
+def longest_tuned(facts: BuildFacts) -> list[TunedLayer]:
+    """Tuned layers, the longest first."""
+    by_tuning = {id(layer.tuning): layer for layer in facts.tuned}
+    return [by_tuning[id(tuning)] for tuning in by_tuning_time(facts.trace)]
+
+
+def slowest_columns(trace: BuildTrace) -> tuple[Column, ...]:
+    """Columns of the layers that took longest to tune.
+
+    The strategy is told where several were tried, and Myelin's kernels where it timed any.
+    """
+    keys = ["name", "seconds", "tactics", "formats", "skipped"]
+    if any(tuning.myelin_count for tuning in trace.tunings):
+        keys.insert(3, "myelin_tactics")
+    if len({tuning.strategy for tuning in trace.tunings}) > 1:
+        keys.insert(1, "strategy")
+    return pick((*LAYERS, _MYELIN, _FORMATS), *keys)

@@ -46,10 +46,15 @@ def clock(seconds: float) -> str:
 
 
 class CaptureView(AbstractContextManager["CaptureView"]):
-    """Plain lines: stages as they begin, warnings as they come, and a sign of life once a minute."""
+    """Plain lines: stages as they begin, warnings as they come, and a sign of life once a minute.
 
-    def __init__(self, stream: TextIO) -> None:
+    Args:
+        prefix: What begins each line: `jetson: ` where several machines capture.
+    """
+
+    def __init__(self, stream: TextIO, prefix: str = "") -> None:
         self.stream = stream
+        self.prefix = prefix
         self.title = ""
         self.stage = ""
         self.told = 0
@@ -88,7 +93,7 @@ class CaptureView(AbstractContextManager["CaptureView"]):
 
     def say(self, text: str) -> None:
         """One line."""
-        self.stream.write(f"trex-tui: {printable(text)}\n")
+        self.stream.write(f"trex-tui: {self.prefix}{printable(text)}\n")
         self.stream.flush()
 
     def _warn(self, seen: RunProgress) -> None:

@@ -1,8 +1,8 @@
-"""What of a comparison is shown: all of it, or a part that a person asked for."""
+"""A comparison of engines: sections, the object of `diff --json`, and what of it is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,22 +16,33 @@ from trex_tui.analysis.compare.model import (
     Row,
     Verdict,
 )
-from trex_tui.analysis.filter import FilterError, filter_layers
+from trex_tui.analysis.filter import filter_layers
 from trex_tui.analysis.gates import GateResult
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Section, Table, make_table
 from trex_tui.report.render_csv import csv_text
-from trex_tui.report.render_html import Heading, bullets, page, plain_table, safe
+from trex_tui.report.render_html import sections_page
 from trex_tui.report.render_json import plain
-from trex_tui.report.render_markdown import escaped
+from trex_tui.report.render_markdown import comment_markdown
 from trex_tui.report.views.accuracy import accuracy_documents, engines_sections
 from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
 
+DIFF_SCHEMA = "trex-tui/diff/1"
 DIFF_TOP = 20
 """Blocks that text, Markdown and HTML show unless told otherwise."""
 MOST_COLUMNS = 8
 """Engines that fit side by side; of more, tables hold the baseline and the fastest."""
+MOST_REASONS = 8
+MOST_GROUPS = 12
+LEAST_PART = 12
+"""Cells of a part in a list, or the end of the whole is left out."""
+SMALLEST_MS = 0.00005
+"""Less is shown as zero."""
+_FOLDED = frozenset({"by-kind", "by-precision", "by-module"})
+"""Sections that a reader of Markdown opens."""
+_MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
+"""Evidence in the five words of the schema; `evidence` has the exact one."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,7 @@ def filtered(comparison: Comparison, text: str) -> list[Block]:
 
 
 def layers_of(comparison: Comparison, block: Block, engine: int) -> list[Layer]:
-    """The layers of an engine in a block."""
+    """Find the layers of an engine in a block."""
     return [comparison.engines[engine].layers[index] for index in block.layers[engine]]
 
 
@@ -144,22 +155,6 @@ def _change_words(change: Change, *, brief: bool, most: int = 24) -> str:
         return kind.value
     what = "" if brief and kind is ChangeKind.PRECISION else f"{kind.value} "
     return f"{what}{before}→{after}"
-
-
-def labels(comparison: Comparison, places: Iterable[int]) -> list[str]:
-    """Names of engines, harmless."""
-    return [printable(comparison.sides[place].label) for place in places]
-
-
-__all__ = ["FilterError", "Shown", "change_words", "filtered", "labels", "layers_of", "letter", "signed_ms"]
-
-
-MOST_REASONS = 8
-MOST_GROUPS = 12
-LEAST_PART = 12
-"""Cells of a part in a list, or the end of the whole is left out."""
-SMALLEST_MS = 0.00005
-"""Less is shown as zero."""
 
 
 def shorten_parts(text: str, width: int) -> str:
@@ -375,11 +370,6 @@ def _name(comparison: Comparison, block: Block) -> str:
     return layers_of(comparison, block, place)[0].name
 
 
-DIFF_SCHEMA = "trex-tui/diff/1"
-_MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
-"""Evidence in the five words of the schema; `evidence` has the exact one."""
-
-
 def diff_document(shown: Shown) -> dict[str, Any]:
     """The object that `diff --json` prints.
 
@@ -393,19 +383,19 @@ def diff_document(shown: Shown) -> dict[str, Any]:
         "align": comparison.align.value,
         "per_batch": comparison.per_batch,
         "engines": [_engine(comparison, place) for place in range(len(comparison.engines))],
-        "cautions": [plain(caution) for caution in comparison.cautions],
-        "verdict": _verdict(comparison.verdict),
-        "verdicts": [_verdict(one) if one else None for one in comparison.verdicts],
-        "differences": [_difference_document(one) if one else None for one in comparison.differences],
+        "cautions": plain(comparison.cautions),
+        "verdict": plain(comparison.verdict),
+        "verdicts": plain(comparison.verdicts),
+        "differences": plain(comparison.differences),
         "accuracy": accuracy_documents(comparison.engines),
         "ranking": {
             "by": comparison.ranked_by,
             "engines": list(comparison.ranking),
             "latency_ms": list(comparison.ranking_ms),
         },
-        "by_kind": [_row(row) for row in comparison.by_kind],
-        "by_precision": [_row(row) for row in comparison.by_precision],
-        "by_module": [_row(row) for row in comparison.by_module],
+        "by_kind": plain(comparison.by_kind),
+        "by_precision": plain(comparison.by_precision),
+        "by_module": plain(comparison.by_module),
         "filter": shown.filter_text or None,
         "blocks_total": len(comparison.blocks),
         "blocks": [
@@ -436,21 +426,6 @@ def _engine(comparison: Comparison, place: int) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    found: dict[str, Any] = plain(verdict)
-    return found
-
-
-def _difference_document(difference: Difference) -> dict[str, Any]:
-    found: dict[str, Any] = plain(difference)
-    return found
-
-
-def _row(row: Row) -> dict[str, Any]:
-    found: dict[str, Any] = plain(row)
-    return found
-
-
 def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
     places = range(len(comparison.engines))
     return {
@@ -469,7 +444,7 @@ def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
         "deltas_ms": plain(block.deltas_ms),
         "ratio": plain(block.ratio),
         "changed": [kind.value for kind in block.changed],
-        "changes": [plain(change) for change in block.changes],
+        "changes": plain(block.changes),
         "changed_by_engine": [[kind.value for kind in block.changed_in(place)] for place in places],
         "not_in": list(block.absent),
     }
@@ -513,68 +488,15 @@ def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
         yield from (";".join(kind.value for kind in block.changed_in(place)) for place in places)
 
 
-LONGEST_CELL = 60
-"""Cells longer than this lose their middle: a forge would give all the width to one column."""
-_FOLDED = ("By kind", "By precision", "By module")
-
-
 def diff_markdown(shown: Shown) -> str:
-    """Headline, reasons and blocks open; matrices folded. Names are escaped."""
-    comparison = shown.comparison
-    names = [escaped(name) for name in labels(comparison, shown.columns)]
-    lines = [f"### {' · '.join(names)}", ""]
-    for section in sections(shown):
-        lines += _section(section)
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _section(section: Section) -> list[str]:
-    body = []
-    if section.is_warning:
-        body += [
-            f"> **{escaped(section.title)}**",
-            ">",
-            *(f"> - {escaped(line)}" for line in section.sentences),
-            "",
-        ]
-    elif section.title in _FOLDED:
-        body += ["<details>", f"<summary>{escaped(section.title)}</summary>", ""]
-    else:
-        body += [f"#### {escaped(section.title)}", ""]
-        body += [f"- {escaped(line.strip())}" for line in section.sentences]
-        body += [""] if section.sentences else []
-    for table in section.tables:
-        body += [*_table(table), ""]
-    if section.title in _FOLDED:
-        body += ["</details>", ""]
-    return body
-
-
-def _table(table: Table) -> list[str]:
-    rules = ["---:" if column.is_number else "---" for column in table.columns]
-    titles = [escaped(column.title) for column in table.columns]
-    lines = [f"| {' | '.join(titles)} |", f"|{'|'.join(rules)}|"]
-    for row in table.rows:
-        cells = (
-            escaped(column.shorten(column.text(value), LONGEST_CELL))
-            for column, value in zip(table.columns, row, strict=True)
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    """A comment on a pull request: headline, reasons and blocks open, matrices folded."""
+    return comment_markdown(_title(shown), sections(shown), _FOLDED)
 
 
 def diff_page(shown: Shown) -> str:
-    """The whole page. Every name is escaped, and a policy forbids whatever would be more than text."""
-    title = " · ".join(labels(shown.comparison, shown.columns))
-    body = [part for section in sections(shown) for part in _section_page(section)]
-    return page(title, [f"<h1>{safe(title)}</h1>", *body])
+    """A page without a script; a policy forbids whatever would be more than text."""
+    return sections_page(_title(shown), sections(shown))
 
 
-def _section_page(section: Section) -> Iterator[str]:
-    yield f'<section class="{"warning" if section.is_warning else "plain"}"><h2>{safe(section.title)}</h2>'
-    yield from bullets(section.sentences)
-    for table in section.tables:
-        headings = [Heading(column.title, not column.is_number) for column in table.columns]
-        rows = zip(*(table.texts(index) for index in range(len(headings))), strict=True)
-        yield from plain_table(headings, rows)
-    yield "</section>"
+def _title(shown: Shown) -> str:
+    return " · ".join(printable(shown.comparison.sides[place].label) for place in shown.columns)

@@ -1,20 +1,26 @@
-"""What the memory screen says in words, and what it computes."""
+"""Weights and activations in memory: sentences, tables, and what the memory screen computes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trex_tui.analysis.memory import (
     ActivationMemory,
     LiveTensor,
+    MemoryTotal,
     activation_memory,
     live_at,
     live_tensors,
+    memory_by_kind,
     tensor_of,
 )
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.charts.figure import as_sentence
+from trex_tui.report.document import Chart, Column, Section, Table, make_table
+from trex_tui.report.views.engine import memory_facts
+from trex_tui.report.views.subject import Subject
 from trex_tui.text import format_bytes, format_shape, plural
 
 NO_LAYER_INFO = "No layer information in this set: what is in memory is unknown."
@@ -100,15 +106,106 @@ def live_words(engine: Engine, values: Sequence[LiveTensor]) -> list[LiveWords]:
 
 
 def _live_words(engine: Engine, value: LiveTensor) -> LiveWords:
-    tensor = tensor_of(engine, value)
     return LiveWords(
         "unknown" if value.allocated_bytes is None else format_bytes(value.allocated_bytes),
         f"{value.first}–{value.last}" if value.last > value.first else str(value.first),
-        f"{format_shape(tensor.shape)} {tensor.description}" if tensor else "",
+        _type_text(engine, value),
         value.name,
     )
+
+
+def _type_text(engine: Engine, value: LiveTensor) -> str:
+    tensor = tensor_of(engine, value)
+    return f"{format_shape(tensor.shape)} {tensor.description}" if tensor else ""
 
 
 def live_here(figures: MemoryFigures, index: int) -> list[LiveTensor]:
     """The values alive at a layer, the largest first."""
     return live_at(figures.values, index)
+
+
+def memory_sections(subject: Subject) -> Iterator[Section]:
+    """Weights and activations, and what is alive when most is."""
+    engine = subject.engine
+    activations = memory_figures(engine).activations
+    sentences = [as_sentence(peak_words(engine, activations)), *unknown_sentences(engine, activations)]
+    facts = memory_facts(engine, subject.analysis)
+    if not engine.has_graph or engine.names_only:
+        yield Section("memory", "Memory", sentences=list(dict.fromkeys(sentences)), facts=facts)
+        return
+    totals = memory_by_kind(engine.layers)
+    styles = [f"kind-{total.key}" for total in totals]
+    tables = [
+        make_table("memory_by_kind", _KIND_COLUMNS, totals, noun="kind", title="By kind", styles=styles)
+    ]
+    charts = []
+    if activations.peak_bytes is not None:
+        charts.append(Chart("memory", engine))
+        tables.append(_live_table(engine, activations.live_at_peak, subject.top))
+    yield Section("memory", "Memory", sentences=sentences, facts=facts, charts=charts, tables=tables)
+
+
+def _weights(total: MemoryTotal) -> int | None:
+    return total.weights_bytes if total.weights_unknown < total.layers else None
+
+
+def _footprint(total: MemoryTotal) -> int | None:
+    return total.footprint_bytes if total.footprint_unknown < total.layers else None
+
+
+_KIND_COLUMNS = (
+    Column("key", "Kind", value=lambda total: total.key),
+    Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
+    Column("weights_bytes", "Weights", value=_weights, is_number=True, help="Over the layers that tell."),
+    Column(
+        "weights_unknown",
+        "not told",
+        value=lambda total: total.weights_unknown,
+        is_number=True,
+        help="Layers whose weights are unknown.",
+    ),
+    Column(
+        "footprint_bytes",
+        "Footprint",
+        value=_footprint,
+        is_number=True,
+        has_bar=True,
+        help="What each layer touches, padded.",
+    ),
+    Column(
+        "footprint_unknown",
+        "not told",
+        value=lambda total: total.footprint_unknown,
+        is_number=True,
+        help="Layers whose footprint is unknown.",
+    ),
+)
+
+
+def _live_table(engine: Engine, alive: Sequence[LiveTensor], top: int | None) -> Table:
+    columns = (
+        Column("name", "Tensor", value=lambda tensor: tensor.name),
+        Column(
+            "allocated_bytes",
+            "Size",
+            value=lambda tensor: tensor.allocated_bytes,
+            is_number=True,
+            has_bar=True,
+        ),
+        Column(
+            "first",
+            "First",
+            value=lambda tensor: tensor.first,
+            is_number=True,
+            help="Index of the layer that writes it first.",
+        ),
+        Column(
+            "last",
+            "Last",
+            value=lambda tensor: tensor.last,
+            is_number=True,
+            help="Index of the layer that reads it last.",
+        ),
+        Column("type", "Shape and type", value=lambda tensor: _type_text(engine, tensor)),
+    )
+    return make_table("live_at_peak", columns, alive, top=top, noun="tensor", title="Live at the peak")

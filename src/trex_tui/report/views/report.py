@@ -12,8 +12,9 @@ from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document, sections
 from trex_tui.report.views.engine import condition_facts, doubt_sentences
 from trex_tui.report.views.findings import lint_sections, note_sections
-from trex_tui.report.views.layers import group_sections, hot_sections, memory_sections, roofline_sections
+from trex_tui.report.views.layers import group_sections, hot_sections, roofline_sections
 from trex_tui.report.views.lint import EngineReport
+from trex_tui.report.views.memory import memory_sections
 from trex_tui.report.views.subject import Subject, subject_of
 from trex_tui.report.views.timing import summary_sections, timing_sections
 from trex_tui.text import plural, printable

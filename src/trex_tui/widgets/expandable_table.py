@@ -1,0 +1,168 @@
+"""A table of rows that expand: what stands below a row is shown, or not.
+
+A subclass says what stands below what, and in which order; the table itself is the same as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
+
+from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_model import Column, Row
+
+EXPANDED_SIGN, COLLAPSED_SIGN = "▾", "▸"
+
+
+class Position(NamedTuple):
+    """Where a row stands. (A tuple, because 20 000 of them are made in a keystroke.)
+
+    Attributes:
+        guides: What is drawn before the name.
+        parent: Key of the row it stands below; None at the top.
+        is_expanded: None where nothing can stand below.
+    """
+
+    guides: str
+    parent: Hashable
+    is_expanded: bool | None
+
+
+class ExpandableTable(VirtualTable[Row]):
+    """The rows that are not collapsed. `expanded` has the keys of those that are expanded, also of hidden ones."""
+
+    indent_below_top: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        columns: Iterable[Column[Row]] = (),
+        *,
+        id: str,  # noqa: A002 - Textual's name
+        empty_text: str = "Nothing to show",
+    ) -> None:
+        super().__init__(id=id, empty_text=empty_text)
+        self.expanded: set[Any] = set()
+        self._positions: dict[Hashable, Position] = {}
+        self.set_columns(columns)
+
+    def set_columns(self, columns: Iterable[Column[Row]]) -> None:
+        """Replace the columns; the one called `name` is drawn as the hierarchy is."""
+        super().set_columns(self._drawn(column) if column.key == "name" else column for column in columns)
+
+    def _drawn(self, column: Column[Row]) -> Column[Row]:
+        return replace(column, text=lambda row: self.draw_name(row, column.cell_text(row)))
+
+    def rows_below(self, row: Row | None) -> Sequence[Row]:
+        """What stands below a row, in the order of display; below None what stands at the top."""
+        raise NotImplementedError
+
+    def key_of(self, row: Row) -> Hashable:
+        """What identifies a row."""
+        raise NotImplementedError
+
+    def is_expandable(self, row: Row) -> bool:
+        """Whether something can stand below a row."""
+        raise NotImplementedError
+
+    def rebuild(self) -> None:
+        """Show what is expanded now; the cursor stays on its row."""
+        rows: list[Row] = []
+        positions: dict[Hashable, Position] = {}
+        # Depth first without recursion: names may nest as deep as they like.
+        pending = self._pending(None, None, "")
+        while pending:
+            row, parent, indent, is_last = pending.pop()
+            key = self.key_of(row)
+            is_expanded = key in self.expanded if self.is_expandable(row) else None
+            guides = "" if parent is None else indent + ("└╴" if is_last else "├╴")
+            rows.append(row)
+            positions[key] = Position(guides, parent, is_expanded)
+            if is_expanded:
+                below = indent + ("  " if is_last else "│ ") if parent is not None else self.indent_below_top
+                pending += self._pending(row, key, below)
+        self._positions = positions
+        self.set_rows(rows, keep=self.key_of)
+
+    def _pending(self, row: Row | None, key: Hashable, indent: str) -> list[tuple[Row, Hashable, str, bool]]:
+        """What stands below a row, the last one first: rows are taken from the end."""
+        below = self.rows_below(row)
+        last = len(below) - 1
+        return [(row, key, indent, number == last) for number, row in enumerate(below)][::-1]
+
+    def position(self, row: Row) -> Position:
+        """Where a shown row stands."""
+        return self._positions[self.key_of(row)]
+
+    def draw_name(self, row: Row, name: str) -> str:
+        """A name with guides, and with a sign where it expands."""
+        guides, _, is_expanded = self.position(row)
+        sign = "" if is_expanded is None else f"{EXPANDED_SIGN if is_expanded else COLLAPSED_SIGN} "
+        return f"{guides}{sign}{name}"
+
+    def go_to_key(self, key: Hashable) -> bool:
+        """Put the cursor on the row with this key; False if it is not shown."""
+        index = self._model.index_of_key(key)
+        return index is not None and self.move_to(self._model.rows[index])
+
+    def expandable_keys(self) -> set[Hashable]:
+        """The keys of all rows that something can stand below."""
+        keys: set[Hashable] = set()
+        pending = list(self.rows_below(None))
+        while pending:
+            row = pending.pop()
+            if self.is_expandable(row):
+                keys.add(self.key_of(row))
+                pending += self.rows_below(row)
+        return keys
+
+    def _toggle(self, row: Row) -> None:
+        self.expanded ^= {self.key_of(row)}
+        self.rebuild()
+
+    # Actions
+
+    def action_select(self) -> None:
+        """Expand or collapse; a row that nothing stands below is for the parent."""
+        row = self.cursor_item
+        if row is not None and self.position(row).is_expanded is not None:
+            self._toggle(row)
+        else:
+            super().action_select()
+
+    def action_expand(self) -> None:
+        """Expand the row; step into one that is expanded."""
+        row = self.cursor_item
+        if row is None:
+            return
+        is_expanded = self.position(row).is_expanded
+        if is_expanded:
+            self.cursor_row += 1
+        elif is_expanded is not None:
+            self._toggle(row)
+
+    def action_collapse(self) -> None:
+        """Collapse the row; elsewhere go to the row above it in the hierarchy."""
+        row = self.cursor_item
+        if row is None:
+            return
+        _, parent, is_expanded = self.position(row)
+        if is_expanded:
+            self._toggle(row)
+        elif parent is not None:
+            self.go_to_key(parent)
+
+    def action_expand_all(self) -> None:
+        """Expand every row."""
+        self.expanded |= self.expandable_keys()
+        self.rebuild()
+
+    def action_collapse_all(self) -> None:
+        """Collapse every row; the cursor goes to the outermost one it was in."""
+        row = self.cursor_item
+        key = None if row is None else self.key_of(row)
+        while key is not None and (parent := self._positions[key].parent) is not None:
+            key = parent
+        self.expanded = set()
+        self.rebuild()
+        self.go_to_key(key)
