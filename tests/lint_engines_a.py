@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,17 +12,9 @@ from helpers import RealSet, layer, tensor, write_graph, write_json, write_profi
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Finding, NotChecked, Rule, Severity
+from trex_tui.lint.registry import collect, house_modules
 
-MODULES = (
-    "convolution",
-    "convolution_first",
-    "formats",
-    "gemm",
-    "gemm_tiles",
-    "layouts",
-    "precision",
-    "quantization",
-)
+FAMILIES = ("CONV", "FMT", "GEMM", "QDQ")
 A100 = {
     "Selected Device": "NVIDIA A100 80GB PCIe",
     "Compute Capability": 8.0,
@@ -201,12 +192,15 @@ def names_only(folder: Path) -> Engine:
 @lru_cache
 def rules() -> dict[str, Rule]:
     """The rules of these families, by id."""
-    modules = [importlib.import_module(f"trex_tui.lint.rules.{name}") for name in MODULES]
-    return {rule.id: rule for module in modules for rule in module.RULES}
+    return {
+        rule.id: rule
+        for rule in collect(house_modules()).rules
+        if rule.family in FAMILIES or rule.id in ("PREC001", "PREC002", "PREC003")
+    }
 
 
 def check(engine: Engine, rule: str) -> list[Finding | NotChecked]:
-    return list(rules()[rule].check(Context(engine)))
+    return list(rules()[rule].look(Context(engine)))
 
 
 def findings(engine: Engine, rule: str) -> list[Finding]:

@@ -19,38 +19,14 @@ from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Finding, NotChecked, Rule
-from trex_tui.lint.rules import (
-    attention,
-    build,
-    builder_notes,
-    dla,
-    dynamic,
-    fusion,
-    launch,
-    measure,
-    memory,
-    plugins,
-    roof,
-    tuning,
-)
-from trex_tui.lint.rules import strengths as well_done
+from trex_tui.lint.registry import collect, house_modules
 
-MODULES = (
-    attention,
-    build,
-    builder_notes,
-    dla,
-    dynamic,
-    fusion,
-    launch,
-    measure,
-    memory,
-    plugins,
-    roof,
-    tuning,
-    well_done,
-)
-RULES: dict[str, Rule] = {rule.id: rule for module in MODULES for rule in module.RULES}
+FAMILIES = ("ATTN", "BUILD", "DLA", "DYN", "FUSE", "HOT", "LAUNCH", "MEASURE", "MEM", "OK", "PLUG", "ROOF")
+RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in collect(house_modules()).rules
+    if rule.family in FAMILIES or rule.id in ("PREC004", "PREC005")
+}
 
 NHWC8 = "Channel major FP16 format where channel % 8 == 0"
 LINEAR = "Row major linear FP16 format"
@@ -132,7 +108,7 @@ def check(
 ) -> tuple[list[Finding], list[NotChecked]]:
     """What a rule finds, and what it could not look at. Each says which rule it is of, and stakes are possible."""
     context = Context(engine, dict(thresholds or {}))
-    told = list(RULES[rule].check(context))
+    told = list(RULES[rule].look(context))
     assert all(one.rule == rule for one in told)
     findings = [one for one in told if isinstance(one, Finding)]
     for finding in findings:

@@ -115,6 +115,16 @@ class TestEngines:
         assert not (here / "int8.accuracy").exists()
         assert is_clean(here)
 
+    @pytest.mark.usefixtures("here")
+    def test_gates_in_the_language_of_diff(self, capsys) -> None:
+        gates = ["--fail-on", "mae > 0.001", "--fail-on", "cosine < 0.9"]
+        assert accuracy(*NAMES, *gates, "--no-save", "--json") == 1
+        out, err = capsys.readouterr()
+        assert [one["gate"] for one in json.loads(out)["gates"]] == ["mae > 0.001", "cosine < 0.9"]
+        assert "gate fell: mae > 0.001: t5: mae 0.0" in err
+        assert accuracy(*NAMES, "--fail-on", "mea > 1", "--no-save") == 2
+        assert "mae" in capsys.readouterr().err
+
     def test_types_shapes_and_names(self, here: Path, capsys) -> None:
         """FP16 against FP32 and INT32 against INT64, a dynamic batch, a colon in a name, two outputs."""
         outputs = {"y": tensor("fp32", -1, 10), "z": tensor("int32", -1)}

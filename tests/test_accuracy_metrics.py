@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trex_tui.accuracy.limits import judge
-from trex_tui.accuracy.metrics import Sums, class_axis, compare, measures
+from trex_tui.accuracy.metrics import GATE_METRICS, Sums, class_axis, compare, judge_gates, measures
+from trex_tui.analysis.gates import parse_gate
 from trex_tui.errors import TrexError
 
 numbers = st.floats(-1e6, 1e6, width=32)
@@ -171,38 +171,40 @@ class TestProperties:
 
 
 class TestGates:
-    def fell(self, option, limit, output=None):
+    def fell(self, text, output=None):
         output = output or of([1, 2, 3], [1, 2, 3.5], axis=0)
-        return judge({option: limit}, None, [{"name": "y", **output}])[0].fell
+        return judge_gates([parse_gate(text, GATE_METRICS)], None, [{"name": "y", **output}])[0].fell
 
     def test_limits(self):
-        assert self.fell("--max-mae", 0.1)
-        assert not self.fell("--max-mae", 0.2)
-        assert not self.fell("--max-abs", 0.5)
-        assert self.fell("--min-cosine", 0.9999)
-        assert not self.fell("--min-sqnr", 17)
-        assert self.fell("--min-sqnr", 18)
-        assert not self.fell("--min-argmax-agreement", 100)
+        assert self.fell("mae > 0.1")
+        assert not self.fell("mae > 0.2")
+        assert not self.fell("max_abs > 0.5")
+        assert self.fell("cosine < 0.9999")
+        assert not self.fell("sqnr_db < 17")
+        assert self.fell("sqnr_db < 18")
+        assert not self.fell("argmax_agreement_pct < 100")
 
     def test_tolerance(self):
-        (held,) = judge({}, (0.2, 0), [{"name": "y", **of([1, 2, 3], [1, 2, 3.5], rtol=0.2)}])
-        (fell,) = judge({}, (0.1, 0), [{"name": "y", **of([1, 2, 3], [1, 2, 3.5], rtol=0.1)}])
+        (held,) = judge_gates([], (0.2, 0), [{"name": "y", **of([1, 2, 3], [1, 2, 3.5], rtol=0.2)}])
+        (fell,) = judge_gates([], (0.1, 0), [{"name": "y", **of([1, 2, 3], [1, 2, 3.5], rtol=0.1)}])
         assert (held.fell, fell.fell) == (False, True)
         assert "1 of 3 elements" in fell.why
 
     def test_nan_on_one_side_fails_everything(self):
-        assert self.fell("--max-mae", 1e9, of([1, 2, 3], [1, math.nan, 3]))
-        assert judge({}, (1e9, 1e9), [{"name": "y", **of([1], [math.nan])}])[0].fell
+        assert self.fell("mae > 1e9", of([1, 2, 3], [1, math.nan, 3]))
+        assert judge_gates([], (1e9, 1e9), [{"name": "y", **of([1], [math.nan])}])[0].fell
 
     def test_infinite_sqnr_holds(self):
-        assert not self.fell("--min-sqnr", 300, of([1], [1]))
+        assert not self.fell("sqnr_db < 300", of([1], [1]))
 
     def test_no_value_is_no_pass(self):
-        assert self.fell("--min-sqnr", 1, of([0, 0], [0, 1]))
+        assert self.fell("sqnr_db < 1", of([0, 0], [0, 1]))
 
-        assert self.fell("--max-rmse", 1, of([1e308], [-1e308]))
-        assert not self.fell("--max-rel", 1, of([0, 0], [0, 0]))
+        assert self.fell("rmse > 1", of([1e308], [-1e308]))
+        assert not self.fell("max_rel > 1", of([0, 0], [0, 0]))
 
     def test_what_cannot_be_judged(self):
         with pytest.raises(TrexError, match="cannot be judged"):
-            judge({"--min-argmax-agreement": 99}, None, [{"name": "y", **of([1], [1])}])
+            judge_gates(
+                [parse_gate("argmax_agreement_pct < 99", GATE_METRICS)], None, [{"name": "y", **of([1], [1])}]
+            )

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 from test_app_build import built, names, read, show
 from trex_tui.analysis.build import build_facts, tactic_rows
@@ -13,7 +14,8 @@ from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
 from trex_tui.report.document import Column, make_table
-from trex_tui.report.listing import Listing, listing_csv, listing_document, listing_markdown
+from trex_tui.report.export_formats import ExportFormat, listing_as
+from trex_tui.report.listing import Listing
 from trex_tui.report.views.build import build_listing
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.export import ExportScreen
@@ -21,6 +23,19 @@ from trex_tui.widgets.build_tables import View, layer_columns
 from tui import Session, running
 
 TABLES = ("phases", "passes", "layers", "tactics", "memory", "strategies", "messages")
+
+
+def listing_csv(listing: Listing) -> str:
+    return listing_as(ExportFormat.CSV, listing)
+
+
+def listing_document(listing: Listing) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(listing_as(ExportFormat.JSON, listing))
+    return document
+
+
+def listing_markdown(listing: Listing) -> str:
+    return listing_as(ExportFormat.MARKDOWN, listing)
 
 
 def things(columns: list[str], *rows: tuple[object, ...]) -> Listing:

@@ -20,15 +20,9 @@ from trex_tui.lint.model import Severity
 from trex_tui.lint.registry import Registry
 from trex_tui.lint.suppression import append_suppression, filter_of, suppression_table
 
-
-def _check(context):
-    context.threshold("CONV003.waste_pct", 10.0)
-    context.threshold("CONV003.least", LEAST)
-    return []
-
-
-LEAST = 3
-RULES = Registry((rule("CONV001"), rule("CONV003", check=_check), rule("OK-TC")))
+RULES = Registry(
+    (rule("CONV001"), rule("CONV003", thresholds={"waste_pct": 10.0, "least": 2.5}), rule("OK-TC"))
+)
 WHOLE = """
 [lint]
 select = ["conv", "OK-TC"]

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from helpers import REPOSITORY
+from linting import engine_of
 from trex_tui.lint.config import find_config
+from trex_tui.lint.model import Rule
 from trex_tui.lint.registry import Registry, collect, house_modules
+from trex_tui.lint.run import run
 from trex_tui.report.views.lint_rules import rules_markdown
 
 DOCUMENT = REPOSITORY / "docs" / "lint-rules.md"
@@ -41,3 +44,13 @@ def test_its_example_of_a_configuration_can_be_read(tmp_path: Path) -> None:
     assert config.ignore
     assert config.thresholds
     assert [bool(one.layers) for one in config.suppressions] == [True]
+
+
+def test_its_example_of_a_rule_finds_something(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    namespace: dict[str, object] = {}
+    exec(example, namespace)  # noqa: S102 - the project's own text
+    rule = namespace["long_layer"]
+    assert isinstance(rule, Rule)
+    result = run(engine_of(tmp_path, 1.0, 9.0), rules=[rule])
+    assert [one.message for one in result.findings] == ["layer1 takes 9 ms, 90.0 %."]

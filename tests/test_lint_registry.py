@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -11,23 +12,23 @@ from types import ModuleType
 
 import pytest
 
-from linting import rule
+from linting import engine_of, rule
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.errors import Severity, TrexError
+from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Rule
-from trex_tui.lint.registry import GROUP, ID, collect, house_modules, registry, thresholds
+from trex_tui.lint.registry import GROUP, ID, collect, house_modules, registry
+from trex_tui.lint.run import run
 
 PLUGIN = """
 from trex_tui.lint.model import Finding, Rule, Severity
 
-LEAST = 2.5
-
-def _check(context):
-    if context.threshold("OURS001.least", LEAST) > 1 and context.threshold("OURS001.most", 7):
-        yield Finding("OURS001", "It is ours.")
+def _check(context, least=0.0, most=0.0):
+    yield Finding("", f"It is ours: {least:g} {most:g}.")
 
 def rule(rule_id):
-    return Rule(rule_id, "Ours", Severity.INFO, "X.", "Y.", "Z.", (), (), _check)
+    limits = {"least": 2.5, "most": 7} if rule_id == "OURS001" else {}
+    return Rule(rule_id, "Ours", Severity.INFO, "X.", "Y.", "Z.", (), (), _check, thresholds=limits)
 
 RULES = (rule("OURS001"), rule("OURS002"))
 ONE = rule("OURS003")
@@ -72,12 +73,11 @@ class TestHouse:
             assert all((one.title, one.looks_for, one.why, one.remedy)), one.id
             assert set(one.columns) <= set(ALL_COLUMNS_BY_NAME), one.id
 
-    def test_thresholds_belong_to_rules_and_have_defaults(self) -> None:
-        rules = collect(house_modules()).rules
-        ids = {one.id for one in rules}
-        for name, default in thresholds(rules).items():
-            assert name.partition(".")[0] in ids, name
-            assert default is not None, name
+    def test_thresholds_are_arguments_of_their_rule(self) -> None:
+        for one in collect(house_modules()).rules:
+            if one.family != "OK":
+                expected = list(inspect.signature(one.check).parameters)[1:]
+                assert sorted(expected) == sorted(one.thresholds), one.id
 
     def test_a_clash_is_a_mistake(self) -> None:
         with pytest.raises(ValueError, match="AAA001 is taken"):
@@ -141,9 +141,16 @@ class TestThirdParties:
         finally:
             registry.cache_clear()
 
-    def test_thresholds_stand_in_the_source(self) -> None:
+    def test_thresholds_are_declared(self) -> None:
         found = collect([], [entry("their_rules")])
-        assert thresholds(found.rules) == {"OURS001.least": 2.5, "OURS001.most": 7.0}
+        assert found.thresholds == {"OURS001.least": 2.5, "OURS001.most": 7.0}
+
+    def test_thresholds_of_the_configuration_reach_the_rule(self, tmp_path: Path) -> None:
+        rules = collect([], [entry("their_rules")]).rules[:1]
+        config = LintConfig(thresholds={"OURS001.least": 4.0, "OTHER001.most": 9.0})
+        (judged,) = run(engine_of(tmp_path, 1.0), config, rules).findings
+        assert judged.message == "It is ours: 4 7."
+        assert judged.finding.rule == "OURS001"
 
 
 class TestNames:

@@ -26,7 +26,7 @@ from lint_engines_a import (
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.model import Tensor
 from trex_tui.lint.model import Severity
-from trex_tui.lint.rules.layouts import binding_format
+from trex_tui.lint.rules.formats import format_binding
 
 
 def between(*middle: dict[str, Any]) -> list[dict[str, Any]]:
@@ -241,7 +241,7 @@ class TestEdge:
         ],
     )
     def test_names_of_bindings(self, text: str, shape: tuple[int, ...], expected: str | None) -> None:
-        assert binding_format(Tensor("t", shape, parse_data_type(text), parse_format(text))) == expected
+        assert format_binding(Tensor("t", shape, parse_data_type(text), parse_format(text))) == expected
 
 
 class TestShareOfMovement:

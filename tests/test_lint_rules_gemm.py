@@ -23,7 +23,7 @@ from lint_engines_a import (
 )
 from trex_tui.analysis.compute import Compute
 from trex_tui.lint.model import Confidence, Severity
-from trex_tui.lint.rules.gemm_tiles import tiling_of
+from trex_tui.lint.rules.gemm import compute_tiling
 
 SIMT = "sm80_xmma_gemm_f16f16_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_aligna2_alignc2"
 GEMV = "sm50_xmma_cublas_gemvx_f16f16_f32_f32_tn_n_int32_unit_n_launch_param4x32x32_strided_unit_stride"
@@ -208,18 +208,18 @@ extent = st.integers(1, 5000)
 
 @given(extent, extent, st.integers(1, 64), st.integers(1, 512), st.integers(1, 512))
 def test_tiles_cover_the_product(m: int, n: int, batch: int, rows: int, columns: int) -> None:
-    tiling = tiling_of(Compute(1, m, n, 1, batch), (rows, columns, 64))
+    tiling = compute_tiling(Compute(1, m, n, 1, batch), (rows, columns, 64))
     assert tiling is not None
     assert {tiling.rows, tiling.columns} == {rows, columns}
     assert 0 < tiling.useful <= 1
     area = tiling.tiles * tiling.rows * tiling.columns
     assert area >= batch * m * n
     assert tiling.useful == pytest.approx(batch * m * n / area)
-    other = tiling_of(Compute(1, n, m, 1, batch), (rows, columns, 64))
+    other = compute_tiling(Compute(1, n, m, 1, batch), (rows, columns, 64))
     assert other is not None
     assert other.useful == pytest.approx(tiling.useful), "operands may be swapped"
 
 
 def test_no_tile_no_tiling() -> None:
-    assert tiling_of(Compute(), (128, 128)) is None
-    assert tiling_of(Compute(1, 8, 8, 8, 1), (128,)) is None
+    assert compute_tiling(Compute(), (128, 128)) is None
+    assert compute_tiling(Compute(1, 8, 8, 8, 1), (128,)) is None

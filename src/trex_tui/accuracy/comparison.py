@@ -8,26 +8,23 @@ leaves nothing, and never half of a result.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from trex_tui.accuracy.limits import LimitResult, judge
-from trex_tui.accuracy.metrics import Sums, class_axis, compare, measures
-from trex_tui.accuracy.samples import RandomInputs, SampleSource, given_inputs, safe_name
-from trex_tui.accuracy.sides import PRINTED_DIGITS, EngineSide, InterruptedRunError, RunOptions
+from trex_tui.accuracy.metrics import Sums, class_axis, compare, judge_gates, measures
+from trex_tui.accuracy.samples import GivenInputs, RandomInputs, given_inputs, safe_name
+from trex_tui.accuracy.sides import PRINTED_DIGITS, EngineSide, InterruptedRunError, OnnxSide, RunOptions
 from trex_tui.accuracy.tensors import Signature, TensorSpec, differences, held, narrower, to_bytes
+from trex_tui.analysis.gates import Gate, GateResult
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.output_files import Inputs, refusal
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.process import Stop
+from trex_tui.capture.staging import StagedDirectory
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError
@@ -40,7 +37,7 @@ SAMPLE_SCHEMA = "trex-tui/accuracy-sample/1"
 
 
 class Keeper:
-    """A directory on its way to its place.
+    """The directory of a result, on its way to its place; a context manager.
 
     Args:
         outdir: Where the result is to lie; None keeps nothing.
@@ -51,8 +48,7 @@ class Keeper:
     """
 
     def __init__(self, outdir: Path | None, *, force: bool) -> None:
-        self.outdir = outdir
-        self.path: Path | None = None
+        self._staged = None if outdir is None else StagedDirectory(outdir)
         if outdir is None or not outdir.exists():
             return
         if not outdir.is_dir():
@@ -64,20 +60,13 @@ class Keeper:
             raise TrexError(f"--outdir: {outdir} is not empty and holds no result that --force could replace")
 
     def __enter__(self) -> Keeper:
-        if self.outdir is not None:
-            try:
-                self.outdir.parent.mkdir(parents=True, exist_ok=True)
-                made = tempfile.mkdtemp(prefix=f".{self.outdir.name}.", dir=self.outdir.parent)
-            except OSError as error:
-                raise TrexError(f"{self.outdir} cannot be made: {error.strerror or error}") from None
-            self.path = Path(made)
+        if self._staged is not None:
+            self._staged.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.path is not None:
-            shutil.rmtree(self.path, ignore_errors=True)
+    def __exit__(self, *error: object) -> None:
+        if self._staged is not None:
+            self._staged.__exit__(*error)
 
     def keep_sample(
         self,
@@ -90,10 +79,10 @@ class Keeper:
         Args:
             outputs: Side (`reference`, `test`) -> output -> values.
         """
-        if self.path is None:
+        if self._staged is None:
             return None
         inside = Path("samples", f"{number:06}")
-        folder = self.path / inside
+        folder = self._staged.path / inside
         folder.mkdir(parents=True)
         entries = []
         for place, (name, (values, spec)) in enumerate(inputs.items()):
@@ -117,36 +106,18 @@ class Keeper:
         Raises:
             TrexError: It cannot be written; what lay there before is as it was.
         """
-        if self.path is None or self.outdir is None:
+        if self._staged is None:
             return
         try:
-            write_json(self.path / OUTPUT_DIFF, difference)
-            write_json(self.path / PER_SAMPLE_DIFF, per_sample)
-            self.path.chmod(0o777 & ~_umask())
-            aside = self.path.with_name(f"{self.path.name}.old")
-            if self.outdir.exists():
-                self.outdir.rename(aside)
-            try:
-                self.path.rename(self.outdir)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    aside.rename(self.outdir)
-                raise
+            write_json(self._staged.path / OUTPUT_DIFF, difference)
+            write_json(self._staged.path / PER_SAMPLE_DIFF, per_sample)
+            self._staged.commit()
         except OSError as error:
-            raise TrexError(f"{self.outdir} cannot be written: {error.strerror or error}") from None
-        shutil.rmtree(aside, ignore_errors=True)
-        self.path = None
+            raise TrexError(f"{self._staged.target} cannot be written: {error.strerror or error}") from None
 
 
 def _entry(name: str, file: str, dtype: str, values: Array) -> dict[str, Any]:
     return {"name": name, "file": file, "dtype": dtype, "shape": list(values.shape)}
-
-
-def _umask() -> int:
-    """What `mkdtemp` disregards; there is no way to ask but to set it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_json(path: Path, document: object) -> None:
@@ -163,22 +134,6 @@ REFERENCE, TEST = "reference", "test"
 _UNUSABLE = frozenset(",:'")
 
 
-class ComparedNetwork(Protocol):
-    """What is compared: an engine, or an ONNX model."""
-
-    kind: str
-    path: Path
-
-    def probe(self) -> Signature:
-        """Inputs and outputs."""
-
-    def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
-        """Infer once."""
-
-    def document(self) -> dict[str, Any]:
-        """How it ran."""
-
-
 @dataclass(frozen=True, slots=True)
 class AccuracyRequest:
     """A comparison to do.
@@ -191,8 +146,8 @@ class AccuracyRequest:
         ranges: Of random inputs.
         outputs: Which to compare; empty for all.
         argmax_axis: None to choose by the shape.
+        gates: What the outputs are judged by.
         tolerance: rtol and atol; a gate only if given.
-        limits: Option of `gates.GATES` -> limit.
         outdir: Where the result is kept; None keeps nothing.
     """
 
@@ -206,25 +161,21 @@ class AccuracyRequest:
     outputs: tuple[str, ...] = ()
     argmax_axis: int | None = None
     tolerance: tuple[float, float] | None = None
-    limits: Mapping[str, float] = field(default_factory=dict)
+    gates: tuple[Gate, ...] = ()
     outdir: Path | None = None
     force: bool = False
 
 
-class AccuracyObserver(Protocol):
-    """Who watches."""
-
-    def step(self, text: str, done: int, total: int) -> None:
-        """What is done next, and how much is."""
+Observer = Callable[[str, int, int], None]
+"""Told what is done next, how much is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccuracyRun:
-    """What came out: the two documents, and the gates among them."""
+    """What came out: the document of the result, and the gates of it."""
 
     difference: dict[str, Any]
-    per_sample: dict[str, Any]
-    gates: tuple[LimitResult, ...]
+    gates: tuple[GateResult, ...]
 
 
 def is_onnx(path: Path) -> bool:
@@ -233,7 +184,7 @@ def is_onnx(path: Path) -> bool:
 
 
 def run_comparison(
-    request: AccuracyRequest, trtexec: Trtexec | None, stop: Stop, view: AccuracyObserver
+    request: AccuracyRequest, trtexec: Trtexec | None, stop: Stop, view: Observer
 ) -> AccuracyRun:
     """Do it.
 
@@ -273,7 +224,7 @@ class _Comparison:
         request: AccuracyRequest,
         trtexec: Trtexec | None,
         stop: Stop,
-        view: AccuracyObserver,
+        view: Observer,
         keeper: Keeper,
         place: Path,
     ) -> None:
@@ -294,10 +245,8 @@ class _Comparison:
         except OSError as error:
             raise TrexError(f"{path}: {error.strerror or error}") from None
 
-    def _side(self, name: str, path: Path, trtexec: Trtexec | None, place: Path) -> ComparedNetwork:
+    def _side(self, name: str, path: Path, trtexec: Trtexec | None, place: Path) -> EngineSide | OnnxSide:
         if is_onnx(path):
-            from trex_tui.accuracy.sides import OnnxSide
-
             return OnnxSide(path, self.request.run.shapes)
         assert trtexec is not None
         return EngineSide(path.absolute(), trtexec, self.request.run, place / name, self.stop)
@@ -305,7 +254,7 @@ class _Comparison:
     def do(self) -> AccuracyRun:
         signatures = {}
         for place, (name, side) in enumerate(self.sides.items()):
-            self.view.step(f"asking the {name} what it takes", place, len(self.sides))
+            self.view(f"asking the {name} what it takes", place, len(self.sides))
             signatures[name] = side.probe()
         problems, notes = differences(signatures[REFERENCE], signatures[TEST], self.request.outputs)
         if problems:
@@ -349,7 +298,7 @@ class _Comparison:
             )
         return tuple(specs)
 
-    def _source(self, specs: Sequence[TensorSpec]) -> SampleSource:
+    def _source(self, specs: Sequence[TensorSpec]) -> RandomInputs | GivenInputs:
         request = self.request
         if request.load_inputs:
             return given_inputs(request.load_inputs, specs, request.samples)
@@ -364,7 +313,7 @@ class _Comparison:
 
     def _samples(
         self,
-        source: SampleSource,
+        source: RandomInputs | GivenInputs,
         specs: Sequence[TensorSpec],
         outputs: Mapping[str, tuple[TensorSpec, ...]],
     ) -> tuple[dict[str, Sums], list[dict[str, Any]]]:
@@ -377,7 +326,7 @@ class _Comparison:
                 if self.stop.times:
                     raise InterruptedRunError("interrupted")
                 step = f"sample {number + 1} of {source.count}: {name}"
-                self.view.step(step, number * 2 + place, source.count * 2)
+                self.view(step, number * 2 + place, source.count * 2)
                 found[name] = side.run(inputs, outputs[name])
             sums = {name: self._compare(number, name, found) for name in totals}
             totals = {name: totals[name] + one for name, one in sums.items()}
@@ -412,12 +361,12 @@ class _Comparison:
         self,
         signatures: Mapping[str, Signature],
         specs: Sequence[TensorSpec],
-        source: SampleSource,
+        source: RandomInputs | GivenInputs,
         totals: Mapping[str, Sums],
         rows: list[dict[str, Any]],
     ) -> AccuracyRun:
         outputs = [self._output(name, sums, signatures) for name, sums in totals.items()]
-        gates = judge(self.request.limits, self.request.tolerance, outputs)
+        gates = judge_gates(self.request.gates, self.request.tolerance, outputs)
         if any(side.kind == "engine" for side in self.sides.values()):
             self.notes.append(
                 f"trtexec prints outputs with {PRINTED_DIGITS} significant digits: differences below 5 millionths of a "
@@ -440,7 +389,13 @@ class _Comparison:
             },
             "outputs": outputs,
             "gates": [
-                {"gate": one.gate, "output": one.output, "fell": one.fell, "value": one.value, "why": one.why}
+                {
+                    "gate": one.gate.text,
+                    "output": one.subject,
+                    "fell": one.fell,
+                    "value": one.value,
+                    "why": one.why,
+                }
                 for one in gates
             ],
             "passed": not any(one.fell for one in gates) if gates else None,
@@ -448,7 +403,7 @@ class _Comparison:
         }
         per_sample = {"schema": SAMPLES_SCHEMA, **sides, "samples": rows}
         self.keeper.commit(difference, per_sample)
-        return AccuracyRun(difference, per_sample, tuple(gates))
+        return AccuracyRun(difference, tuple(gates))
 
     def _output(self, name: str, sums: Sums, signatures: Mapping[str, Signature]) -> dict[str, Any]:
         types = {

@@ -9,17 +9,27 @@ With reference r, test t and d = t − r over all compared elements:
     max_rel = max |d| / |r|, mean_rel = mean of the same, both over r ≠ 0
     cosine = Σ r·t / √(Σ r² · Σ t²)    sqnr_db = 10 · log10(Σ r² / Σ d²)
     argmax_agreement_pct: of the positions along the class axis, how many have the largest value at the same place
+
+A gate judges each output over all samples together.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
+
+from trex_tui.analysis.gates import Gate, GateError, GateMetrics, GateResult
 
 if TYPE_CHECKING:
     from trex_tui.accuracy.tensors import Array
 
+GATE_METRICS = GateMetrics(
+    names=("mae", "max_abs", "max_rel", "rmse", "cosine", "sqnr_db", "argmax_agreement_pct"),
+    examples=("mae > 0.01", "argmax_agreement_pct < 99"),
+)
+_HELD = {">": "≤", ">=": "<", "<": "≥", "<=": ">", "==": "≠", "!=": "="}
 _LARGEST = frozenset(("max_abs", "max_rel"))
 
 
@@ -192,3 +202,59 @@ def _sqnr_db(sums: Sums, reasons: dict[str, str]) -> float | None:
         reasons["sqnr_db"] = "the reference is zero everywhere"
         return None
     return 10 * (math.log10(sums.squared_reference) - math.log10(sums.squared_error))
+
+
+def judge_gates(
+    gates: Sequence[Gate], tolerance: tuple[float, float] | None, outputs: Sequence[Mapping[str, Any]]
+) -> list[GateResult]:
+    """Judge every output by every gate.
+
+    What is finite on one side alone is no number that a mean could hold: an output with such an element fails every gate.
+
+    Args:
+        tolerance: rtol and atol, if a gate is on them.
+        outputs: `measures` of each output, with its name.
+
+    Raises:
+        GateError: A gate can be judged of no output.
+    """
+    results: list[GateResult] = []
+    for gate in gates:
+        judged = [result for output in outputs if (result := _judge(gate, output))]
+        if not judged:
+            raise GateError(f"{gate.text}: no output has a {gate.metric}, so the gate cannot be judged")
+        results += judged
+    if tolerance is not None:
+        results += [_judge_tolerance(tolerance, output) for output in outputs]
+    return results
+
+
+def _judge(gate: Gate, output: Mapping[str, Any]) -> GateResult | None:
+    value = output[gate.metric]
+    if beyond := _nonfinite(output):
+        return GateResult(gate, output["name"], True, value, None, None, beyond)
+    if value is not None:
+        fell = gate.falls(value)
+        sign = gate.operator if fell else _HELD[gate.operator]
+        why = f"{gate.metric} {value:.6g} {sign} {gate.number:g}"
+        return GateResult(gate, output["name"], fell, value, None, value, why)
+    if gate.metric == "argmax_agreement_pct" or not output["compared"]:
+        return None
+    why = f"{gate.metric} has no value: {output['reasons'].get(gate.metric, '')}"
+    return GateResult(gate, output["name"], output["max_abs"] != 0, None, None, None, why)
+
+
+def _judge_tolerance(tolerance: tuple[float, float], output: Mapping[str, Any]) -> GateResult:
+    rtol, atol = tolerance
+    outside = output["outside"]
+    gate = Gate(f"--rtol {rtol:g} --atol {atol:g}", "outside", "", ">", 0)
+    why = f"{outside or 0} of {output['compared']} elements differ by more than {atol:g} + {rtol:g} · |reference|"
+    beyond = _nonfinite(output)
+    return GateResult(gate, output["name"], bool(beyond or outside), outside, None, outside, beyond or why)
+
+
+def _nonfinite(output: Mapping[str, Any]) -> str:
+    count = output["nonfinite_mismatch"]
+    if not count:
+        return ""
+    return f"{count} of {output['elements']} elements are NaN or infinite on one side, and something else on the other"

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from trex_tui.accuracy.tensors import TensorSpec, from_bytes, held
 from trex_tui.engine.dtypes import DataType, parse_data_type
@@ -27,24 +27,6 @@ FLOAT_RANGE, WHOLE_RANGE = (-1.0, 1.0), (0.0, 1.0)
 """Floating point as trtexec's own random inputs; whole numbers so small that they are a valid index or mask anywhere."""
 _RAW = (".bin", ".raw", ".dat")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-class SampleSource(Protocol):
-    """Where inputs come from."""
-
-    @property
-    def count(self) -> int:
-        """How many samples there are."""
-
-    def sample(self, number: int) -> dict[str, Array]:
-        """The inputs of one sample, from 0 on.
-
-        Raises:
-            TrexError: A file is not there, or does not fit.
-        """
-
-    def document(self) -> dict[str, object]:
-        """What the result says about it."""
 
 
 def safe_name(name: str, place: int) -> str:
@@ -67,7 +49,6 @@ class RandomInputs:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def sample(self, number: int) -> dict[str, Array]:
-        """See `Source`."""
         return {one.name: self._values(one, number) for one in self.specs}
 
     def _values(self, spec: TensorSpec, number: int) -> Array:
@@ -88,7 +69,6 @@ class RandomInputs:
         return self.ranges.get(spec.name) or (FLOAT_RANGE if spec.is_float else WHOLE_RANGE)
 
     def document(self) -> dict[str, object]:
-        """See `Source`."""
         ranges = {one.name: list(self.range_of(one)) for one in self.specs}
         return {"kind": "random", "samples": self.count, "seed": self.seed, "ranges": ranges}
 
@@ -108,16 +88,13 @@ class GivenInputs:
 
     @property
     def count(self) -> int:
-        """See `Source`."""
         return len(self.files)
 
     def sample(self, number: int) -> dict[str, Array]:
-        """See `Source`."""
         files = self.files[number]
         return {one.name: held(_read(*files[one.name], one), one.dtype) for one in self.specs}
 
     def document(self) -> dict[str, object]:
-        """See `Source`."""
         return {"kind": "files", "samples": self.count, "origin": self.origin}
 
 

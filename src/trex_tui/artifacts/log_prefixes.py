@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -92,8 +92,6 @@ _ENOUGH = 40
 """Telling lines that are asked what the prefix is."""
 _LOOKED_AT = 8
 """Lines of a piece that are asked whether a prefix begins in it."""
-_MOST_HELD = 1000
-"""Lines that are held until as many have been found."""
 
 
 class _Shape(NamedTuple):
@@ -249,29 +247,22 @@ def dress_of(lines: Iterable[str]) -> Dress | None:
 def undressed(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
     """The lines of a log without a foreign prefix, as many as there are."""
     dress: Dress | None = None
-    held: list[list[str]] = []
-    count = telling = 0
-    is_known = False
+    telling = 0
     for lines in pieces:
         if dress is not None:
             yield list(map(dress.undress, lines))
-            continue
-        if is_known:
+        elif telling >= _ENOUGH:
             # Of a log with another behind it, the second may be dressed.
             lines, dress = _from_there(lines)
             yield lines
-            continue
-        telling += sum(1 for line in lines if _told_by(line) is not None)
-        if not telling:
-            yield lines
-            continue
-        held.append(lines)
-        count += len(lines)
-        if telling >= _ENOUGH or count >= _MOST_HELD:
-            is_known = True
-            dress = yield from _each(held)
-            held = []
-    yield from _each(held)
+        else:
+            telling += sum(1 for line in lines if _told_by(line) is not None)
+            dress = dress_of(lines) if telling else None
+            if dress is not None:
+                yield list(map(dress.undress, lines))
+            else:
+                lines, dress = _from_there(lines)
+                yield lines
 
 
 def _is_dressed(line: str) -> bool:
@@ -287,21 +278,9 @@ def _from_there(lines: list[str]) -> tuple[list[str], Dress | None]:
     looked_at = [*lines[:: max(1, len(lines) // _LOOKED_AT)], *lines[-3:]]
     if not any(map(_is_dressed, looked_at)):
         return lines, None
-    first = next(place for place, line in enumerate(lines) if _is_dressed(line))
+    first = next(index for index, line in enumerate(lines) if _is_dressed(line))
     dress = dress_of(lines[first:])
     return ([*lines[:first], *map(dress.undress, lines[first:])], dress) if dress else (lines, None)
-
-
-def _each(held: list[list[str]]) -> Generator[list[str], None, Dress | None]:
-    """The lines that were held, and the dress that they tell of."""
-    dress = dress_of(line for lines in held for line in lines)
-    for lines in held:
-        if dress is None:
-            shown, dress = _from_there(lines)
-            yield shown
-        else:
-            yield list(map(dress.undress, lines))
-    return dress
 
 
 def is_routed_log(text: str) -> bool:
@@ -342,61 +321,45 @@ def _cri_record(line: str) -> _Record | None:
     return (match["stream"], match["text"] or "", match["tag"] == "F") if match else None
 
 
-class Unwrapper:
-    """Takes the lines of a log out of their records. Each line gives one, so that they keep their numbers."""
+def _unwrapper_of(line: str) -> Callable[[str], str] | None:
+    """What takes the lines of a log out of records like this one; None if it is none.
 
-    def __init__(self, record_of: Callable[[str], _Record | None]) -> None:
-        self._record_of = record_of
-        self._held: dict[str, str] = {}
+    Each record gives a line, so that they keep their numbers: an empty one where the text goes on in the next record of the
+    same stream.
+    """
+    record_of = next((read for read in (_docker_record, _cri_record) if read(line) is not None), None)
+    if record_of is None:
+        return None
+    held: dict[str, str] = {}
 
-    def unwrap(self, line: str) -> str:
-        """The line that ends with this record; empty where it goes on. What is no record is given as it is."""
-        record = self._record_of(line)
+    def unwrap(line: str) -> str:
+        record = record_of(line)
         if record is None:
             return "" if _JSON.match(line) else line
         stream, text, is_end = record
-        if stream in self._held:
-            text = self._held.pop(stream) + text
+        text = held.pop(stream, "") + text
         if is_end:
             return ESCAPE.sub("", text).replace("\n", " ") if "\x1b" in text or "\n" in text else text
-        if len(self._held) < 8:
-            self._held[stream] = text[:LONGEST_LINE]
+        if len(held) < 8:
+            held[stream] = text[:LONGEST_LINE]
         return ""
 
-    def rest(self) -> list[str]:
-        """What has no end when the log has."""
-        return [text for text in self._held.values() if text.startswith("&&&& ")]
-
-
-def unwrapper_of(line: str) -> Unwrapper | None:
-    """What takes records like this line apart; None if it is none."""
-    for record_of in (_docker_record, _cri_record):
-        if record_of(line) is not None:
-            return Unwrapper(record_of)
-    return None
+    return unwrap
 
 
 def unwrapped(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
     """The lines of a log without their records, if the first that is not blank is one; else as they are."""
-    pieces = iter(pieces)
+    unwrap: Callable[[str], str] | None = None
+    first: str | None = None
     for lines in pieces:
-        first = next((line for line in lines if line and not line.isspace()), None)
-        unwrapper = unwrapper_of(first) if first is not None else None
-        if unwrapper is not None:
-            yield list(map(unwrapper.unwrap, lines))
-            for more in pieces:
-                yield list(map(unwrapper.unwrap, more))
-            if rest := unwrapper.rest():
-                yield rest
-            return
-        yield lines
-        if first is not None:
-            yield from pieces
-            return
+        if first is None:
+            first = next((line for line in lines if line and not line.isspace()), None)
+            unwrap = _unwrapper_of(first) if first is not None else None
+        yield list(map(unwrap, lines)) if unwrap is not None else lines
 
 
 def unwrapped_head(text: str) -> str | None:
     """The beginning of a file without its records; None if it holds none."""
     first, _, _ = text.lstrip().partition("\n")
-    unwrapper = unwrapper_of(first)
-    return "\n".join(map(unwrapper.unwrap, text.splitlines())) if unwrapper else None
+    unwrap = _unwrapper_of(first)
+    return "\n".join(map(unwrap, text.splitlines())) if unwrap is not None else None

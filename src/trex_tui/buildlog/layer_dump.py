@@ -42,11 +42,9 @@ class Dumps:
 
     @property
     def is_open(self) -> bool:
-        """Whether the lines that follow may be layers."""
         return self._form is not None
 
     def begin_builder(self, line: int) -> None:
-        """`Engine Layer Information:`."""
         self._open(line, DumpForm.BUILDER)
 
     def begin_inspector(self, line: int) -> None:
@@ -76,7 +74,6 @@ class Dumps:
         return True
 
     def line(self, line: int, text: str) -> None:
-        """A line without a prefix, or the message of a layer that has one."""
         if self._form is None:
             return
         if text.startswith("Layer("):
@@ -107,14 +104,12 @@ class Dumps:
             self._add(DumpedLayer(line, name, None, None, (), (), {"Name": name}))
 
     def close(self) -> None:
-        """The list is over."""
         if self._form is not None and self._layers:
             dump = LayerDump(self._line, self._form, tuple(self._layers), tuple(self._bindings))
             self._found[self._form] = dump
         self._form = self._interrupted = None
 
     def finished(self) -> tuple[LayerDump, ...]:
-        """All lists, at most one of each form."""
         self.close()
         return tuple(self._found[form] for form in DumpForm if form in self._found)
 

@@ -36,7 +36,6 @@ class Tactic:
 
     @property
     def hex(self) -> str:
-        """The number as TensorRT 8.2 and later print it: `0x632674f65e3422ae`."""
         return hex_id(self.id)
 
 
@@ -64,7 +63,6 @@ class MyelinTactic:
 
     @property
     def hex(self) -> str:
-        """The hash as the table prints it: `0x3e1a352cfdccf`."""
         return f"0x{self.hash:x}"
 
 
@@ -166,7 +164,6 @@ class Tactics(_View[Tactic]):
 
     @property
     def times_ms(self) -> array[float]:
-        """All times; NaN or infinite where one was not measured."""
         return self._columns.times[self._start : self._stop]
 
 
@@ -189,7 +186,6 @@ class MyelinTactics(_View[MyelinTactic]):
 
     @property
     def times_ms(self) -> array[float]:
-        """All costs; NaN or infinite where one is no number."""
         return self._columns.costs[self._start : self._stop]
 
 
@@ -331,7 +327,6 @@ class FormatCombination(NamedTuple):
 
     @property
     def chosen_name(self) -> str | None:
-        """Name of the chosen kernel, where the log gives one."""
         trial = self.chosen_trial
         return next((one.name for one in trial.tactics if one.id == self.chosen_id), None) if trial else None
 
@@ -355,12 +350,10 @@ class FormatCombination(NamedTuple):
 
     @property
     def tactic_count(self) -> int:
-        """Number of tactics timed, over all runners; see `RunnerTrial.tactic_count`."""
         return sum(one.tactic_count for one in self.runners)
 
     @property
     def myelin_count(self) -> int:
-        """How many of them are rows of Myelin's tables."""
         return sum(one.myelin_count for one in self.runners)
 
 
@@ -394,26 +387,21 @@ class LayerTuning:
 
     @property
     def tactic_count(self) -> int:
-        """Number of tactics timed in this build; see `RunnerTrial.tactic_count`."""
         return sum(one.tactic_count for one in self.combinations)
 
     @property
     def myelin_count(self) -> int:
-        """How many of them are rows of Myelin's tables."""
         return sum(one.myelin_count for one in self.combinations)
 
     @property
     def skipped(self) -> tuple[SkippedTactic, ...]:
-        """All tactics skipped, over all combinations and runners."""
         return tuple(one for trial in self.trials() for one in trial.skipped)
 
     @property
     def is_cached(self) -> bool:
-        """Whether every result came out of the timing cache."""
         return bool(self.combinations) and all(one.is_cached for one in self.combinations)
 
     def trials(self) -> Iterator[RunnerTrial]:
-        """Every runner tried, over all combinations."""
         for combination in self.combinations:
             yield from combination.runners
 
@@ -476,7 +464,6 @@ class InsertedReformat:
 
     @property
     def consumer(self) -> str:
-        """The layer it was inserted for."""
         return self.name.partition(" to ")[2]
 
 

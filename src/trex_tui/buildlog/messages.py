@@ -39,7 +39,6 @@ class Messages:
         self._last: _Group | None = None
 
     def add(self, line: int, severity: str, message: str, *, is_trtexec: bool) -> None:
-        """One message."""
         text = message.strip()
         if not text:
             return
@@ -68,7 +67,6 @@ class Messages:
                 last.text = f"{last.text} {rest}"[:LONGEST_TEXT]
 
     def finished(self) -> tuple[Message, ...]:
-        """All groups, in order of appearance."""
         return tuple(
             Message(one.severity, one.text, one.count, one.line, one.last_line, one.is_trtexec)
             for one in self._groups.values()
@@ -125,7 +123,6 @@ class MessageParser:
         self._enter(Span(make_tuner()))
 
     def _enter(self, span: Span) -> None:
-        """What follows is told by this span."""
         self._span = span
         self.tuner, self.optimizer, self.resources = span.tuner, span.optimizer, span.resources
         self.sections, self.results, self.dumps = span.sections, span.results, span.dumps
@@ -133,7 +130,6 @@ class MessageParser:
         self.handlers = self._table()
 
     def _begin_span(self, line: int) -> None:
-        """Another run or build begins at this line."""
         self.spans.add(self._span, line)
         is_run = self.runs.is_open
         place, command = (len(self.runs.all) - 1, self.runs.all[-1].command) if is_run else (None, "")
@@ -153,7 +149,6 @@ class MessageParser:
     # --- builds ---------------------------------------------------------------------------------------------------
 
     def _reach(self, stage: Stage) -> None:
-        """A build has come this far."""
         span = self._span
         if not span.builds:
             self.builds += stage >= Stage.UNDER_WAY
@@ -172,7 +167,6 @@ class MessageParser:
     # --- lines ----------------------------------------------------------------------------------------------------
 
     def banner(self, line: int, text: str) -> None:
-        """`&&&& …`."""
         self.dumps.close()
         self.sections.close()
         self._block = ""
@@ -183,7 +177,6 @@ class MessageParser:
             self._span.run = known  # its first banner is lost
 
     def bare(self, line: int, text: str) -> None:
-        """A line without a prefix: of a list of layers, or the rest of a message."""
         if self.dumps.is_open or self.dumps.goes_on(text):
             self.dumps.line(line, text)
         elif text.startswith("Layer("):
@@ -193,7 +186,6 @@ class MessageParser:
             self.messages.more(line, text)
 
     def message(self, line: int, severity: str, message: str, *, is_library: bool) -> None:
-        """A line with a prefix, without it."""
         if self.dumps.is_open and severity not in "WEF" and not message.startswith("Layer("):
             self.dumps.interrupt()
         if not is_library and self._trtexec(line, severity, message):
@@ -323,7 +315,6 @@ class MessageParser:
         }
 
     def other(self, line: int, message: str) -> None:
-        """Messages that begin with a name."""
         if message.startswith("Tactic"):
             self.tuner.timed(line, message)
         elif ") profiling completed in " in message:

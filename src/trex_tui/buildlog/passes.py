@@ -74,26 +74,22 @@ class Optimizer:
         self._running: tuple[int, str, str] | None = None
 
     def running(self, line: int, message: str) -> None:
-        """`Running: F on X`."""
         self._settle()
         if match := _RUNNING.match(message):
             self._running = (line, match["rule"], match["layer"])
 
     def fusing(self, line: int, message: str) -> None:
-        """`F: Fusing A with B`."""
         if match := _FUSING.match(message):
             self._running = None
             kind = FusionKind.FUSED
             self._fusions.append(Fusion(line, kind, match["rule"], match["layer"], match["other"]))
 
     def removing(self, line: int, message: str) -> None:
-        """`Removing X`."""
         rule = self._running[1] if self._running else ""
         self._running = None
         self._fusions.append(Fusion(line, FusionKind.REMOVED, rule, message[9:].strip()))
 
     def converting(self, line: int, message: str) -> None:
-        """`Convert layer type of X from A to B`, `Swap the layer type of X from A to B`."""
         if match := _CONVERT.match(message):
             rule = self._running[1] if self._running else ""
             self._running = None
@@ -102,7 +98,6 @@ class Optimizer:
             self._fusions.append(Fusion(line, kind, rule, match["layer"], None, before, after))
 
     def counted(self, line: int, message: str) -> None:
-        """`Original: N layers`, `After P: N layers`."""
         match = _COUNT.match(message)
         if match is None:
             return
@@ -124,7 +119,6 @@ class Optimizer:
         return self.strategy
 
     def judged(self, line: int, message: str) -> None:
-        """`Use …`, `Chose this engine with …` or `Skip backend strategy N …`."""
         match = _ESTIMATE.match(message)
         if match is None:
             return

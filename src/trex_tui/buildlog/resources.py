@@ -94,11 +94,9 @@ class Resources:
 
     @property
     def dla(self) -> Dla:
-        """What is known of DLA so far."""
         return Dla(tuple(self._dla), tuple(self._gpu), tuple(self._fallbacks))
 
     def usage(self, line: int, message: str) -> None:
-        """`[MemUsage…]`."""
         if match := _CHANGE.match(message) or _SNAPSHOT.match(message):
             found = match.groupdict()
             cpu, gpu = (int(found[key]) if key in found else None for key in ("cpu_change", "gpu_change"))
@@ -111,7 +109,6 @@ class Resources:
             self.peak = (int(match["cpu"]), int(match["gpu"]))
 
     def layer(self, line: int, message: str) -> None:
-        """`Layer: X Host Persistent: …`, up to 8.0 `Layer: X HostPersistent: …`."""
         if match := _LAYER.match(message) or _OLD_LAYER.match(message):
             sizes = match.groupdict()
             scratch = int(sizes["scratch"]) if "scratch" in sizes else None
@@ -119,7 +116,6 @@ class Resources:
             self.layers.append(LayerMemory(line, self.strategy, match["name"], *held))
 
     def total(self, message: str) -> None:
-        """`Total … Memory: N`, `Max Scratch Memory: N bytes`, `Skipped printing memory information for N layers`."""
         known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)
         if match := _TOTAL.match(message):
             self.totals[self.strategy] = replace(known, **{_TOTALS[match["what"]]: int(match["bytes"])})
@@ -141,7 +137,6 @@ class Resources:
             self.engine_bytes = size  # `Loaded engine size` is in whole MiB
 
     def about_cache(self, message: str) -> None:
-        """Any line about the timing cache."""
         cache = self.cache
         if message.startswith(("Local timing cache", "Global timing cache")):
             self.cache = replace(cache, mode=message.partition(" ")[0].lower())
@@ -160,7 +155,6 @@ class Resources:
             self.cache = replace(cache, entries=int(match["entries"]), hits=hits)
 
     def about_streams(self, message: str) -> None:
-        """`[MS] …`, or trtexec's sentence about auxiliary streams."""
         known = self._streams.get(self.strategy) or Streams()
         if match := _STREAMS.match(message):
             change: dict[str, Any] = {_STREAM_COUNTS[match["what"]]: int(match["count"])}
@@ -176,7 +170,6 @@ class Resources:
         return self._streams.get(strategy) or self._streams.get(None) or Streams()
 
     def placed(self, message: str) -> None:
-        """`[DlaLayer] X`, `[GpuLayer] CONVOLUTION: X`."""
         match = _PLACED.match(message)
         if match is not None and len(self._dla) + len(self._gpu) < _MOST_PLACED:
             (self._dla if match["device"] == "Dla" else self._gpu).append(match["name"])

@@ -55,11 +55,9 @@ class Results:
     # --- performance summary --------------------------------------------------------------------------------------
 
     def begin_summary(self, line: int) -> None:
-        """`=== Performance summary ===`."""
         self._values, self._values_line, self._warnings = {}, line, []
 
     def in_summary(self, severity: str, message: str) -> None:
-        """A line below it."""
         label, colon, value = message.partition(": ")
         if colon and label in _LABELS and severity == "I":
             self._values[label] = value.strip()
@@ -69,7 +67,6 @@ class Results:
             self._warnings[-1] += " " + message.strip()
 
     def explained(self, message: str) -> None:
-        """A line below `=== Explanations of the performance metrics ===`."""
         label, colon, text = message.partition(": ")
         if colon and len(self._explanations) < 100:
             self._explanations[label] = text.strip()
@@ -77,12 +74,10 @@ class Results:
     # --- trace ----------------------------------------------------------------------------------------------------
 
     def begin_trace(self, line: int) -> None:
-        """`=== Trace details ===`."""
         self._trace = TraceAverages(line, array("I"), array("d"), array("d"), array("d"), array("d"))
         self._omitted = 0
 
     def averaged(self, line: int, message: str) -> None:
-        """`Average on N runs - …`, `... Omitting N lines`."""
         if match := _OMITTED.match(message):
             self._omitted += int(match["lines"])
         match = _AVERAGE.match(message)
@@ -102,7 +97,6 @@ class Results:
     # --- profile --------------------------------------------------------------------------------------------------
 
     def begin_profile(self, line: int, heading: str) -> None:
-        """`=== Profile (N iterations ) ===`."""
         match = _PROFILE_HEAD.match(heading)
         self._profile_line = line
         self._iterations = int(match["iterations"]) if match else None
@@ -139,14 +133,12 @@ class Results:
     # --- the rest -------------------------------------------------------------------------------------------------
 
     def bound(self, line: int, message: str) -> None:
-        """`Created input binding for x with dimensions …`."""
         if match := _BINDING.match(message):
             is_input = match["side"].lower() == "input"
             self.bindings.append(PrintedBinding(line, match["name"], is_input, match["dims"], match["dtype"]))
 
     @property
     def performance(self) -> Performance | None:
-        """The last summary."""
         if not self._values:
             return None
         return Performance(
@@ -155,7 +147,6 @@ class Results:
 
     @property
     def trace(self) -> TraceAverages | None:
-        """The last averages."""
         one = self._trace
         if one is None or not one.runs:
             return None
@@ -165,7 +156,6 @@ class Results:
 
     @property
     def profile(self) -> ProfileTable | None:
-        """The last table."""
         if not self._profile_line:
             return None
         return ProfileTable(self._profile_line, self._iterations, tuple(self._rows), self._total)

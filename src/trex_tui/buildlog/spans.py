@@ -139,7 +139,6 @@ class Sections:
 
     @property
     def is_told(self) -> bool:
-        """Whether there are any options."""
         return any(self._values.values())
 
     def stated(self, label: str) -> str | None:
@@ -148,11 +147,9 @@ class Sections:
         return found[-1] if found else None
 
     def has(self, heading: str) -> bool:
-        """Whether the section of this heading has been printed."""
         return SECTIONS.get(heading) in self._values
 
     def begin(self, heading: str) -> bool:
-        """`=== … ===`; False if it heads no options."""
         self._open = SECTIONS.get(heading, "")
         self._label = None
         if self._open:
@@ -186,7 +183,6 @@ class Sections:
             values[label] = [value.strip()]
 
     def close(self) -> None:
-        """What follows is no option."""
         self._open = ""
 
     def stated_version(self, message: str) -> None:
@@ -202,7 +198,6 @@ class Sections:
             self.chosen_shapes.append(match[0])
 
     def header(self, line: int, message: str) -> None:
-        """A line of the block about the ONNX file."""
         if match := _HEADER.match(message):
             if match["label"] == "Input filename":
                 self._onnx_line, self._onnx = line, {}
@@ -210,7 +205,6 @@ class Sections:
             self._onnx[match["label"]] = match["value"].strip()
 
     def binding(self, message: str) -> None:
-        """`Adding network input: x with dtype: …`, `Marking y_6 as output: y`."""
         if match := _INPUT.match(message):
             self.inputs.append(match["name"])
         elif match := _OUTPUT.match(message):
@@ -218,7 +212,6 @@ class Sections:
 
     @property
     def options(self) -> Options:
-        """All sections so far."""
         return Options(
             **{
                 name: {label: ", ".join(filter(None, parts)) for label, parts in values.items()}
@@ -228,7 +221,6 @@ class Sections:
 
     @property
     def onnx(self) -> OnnxHeader | None:
-        """The last header."""
         return OnnxHeader(self._onnx_line, dict(self._onnx)) if self._onnx else None
 
 
@@ -268,7 +260,6 @@ class Span:
 
     @property
     def builds(self) -> bool:
-        """Whether it tells of a build."""
         return self.stage >= Stage.UNDER_WAY
 
 
@@ -299,7 +290,6 @@ class Spans:
         self._last: Span | None = None
 
     def add(self, span: Span, line: int) -> None:
-        """A span is over, at this line."""
         span.tuner.end()
         span.optimizer.finish(line)
         shown = self.shown

@@ -9,7 +9,7 @@ import math
 import re
 import sys
 from array import array
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
@@ -58,7 +58,6 @@ class TacticColumns:
         self._set_names: list[tuple[int, str, int | None]] = []
 
     def place_of(self, text: str) -> int:
-        """Where a text stands in `columns.texts`."""
         place = self._places.get(text)
         if place is None:
             place = self._places[text] = len(self.columns.texts)
@@ -73,7 +72,6 @@ class TacticColumns:
             return array("I", [self.place_of(text) for text in texts])
 
     def view(self, start: int) -> Tactics:
-        """The tactics from `start` up to here."""
         if self._set_names:
             self._settle_names()
         return Tactics(self.columns, start, self.next)
@@ -146,7 +144,6 @@ class TacticColumns:
         return place
 
     def add_myelin(self, batch: list[str]) -> None:
-        """Add rows of a Myelin table; lines that are none are left out."""
         count = len(batch)
         parts = ", ".join(batch).split(", ")
         width = len(parts) // count
@@ -276,7 +273,6 @@ class RunnerState:
         self.skipped.append(SkippedTactic(line, number, reason, wanted, there, message))
 
     def finished(self, tactics: Tactics) -> RunnerTrial:
-        """The trial, with the tactics that were timed under it."""
         return RunnerTrial(
             self.line,
             self.name,
@@ -298,44 +294,6 @@ class RunnerState:
         if self.skipped:
             return Outcome.SKIPPED
         return Outcome.NO_VALID_TACTIC if self.invalid or self.seconds is not None else Outcome.UNFINISHED
-
-
-@dataclass(slots=True)
-class CombinationState:
-    """A format combination that is being tried."""
-
-    line: int
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    runners: list[RunnerTrial] = field(default_factory=list)
-    chosen_runner: str | None = None
-    chosen_id: int | None = None
-    cached_ms: float | None = None
-    is_cached: bool = False
-
-    def finished(self) -> FormatCombination:
-        """The combination, with all its trials."""
-        return FormatCombination(
-            self.line,
-            self.inputs,
-            self.outputs,
-            tuple(self.runners),
-            self.chosen_runner,
-            self.chosen_id,
-            self.cached_ms,
-            self.is_cached,
-        )
-
-
-@dataclass(slots=True)
-class LayerState:
-    """A layer that is being tuned."""
-
-    line: int
-    name: str
-    began_s: float | None
-    metadata: str = ""
-    combinations: list[FormatCombination] = field(default_factory=list)
 
 
 _STARS = "*" * 15
@@ -391,8 +349,10 @@ class Tuner:
         self.profile = 0
         self.at_s: float | None = None
         self.cached_results = 0
-        self._layer: LayerState | None = None
-        self._combination: CombinationState | None = None
+        self._layer: LayerTuning | None = None
+        self._combinations: list[FormatCombination] = []
+        self._combination: FormatCombination | None = None
+        self._trials: list[RunnerTrial] = []
         self._runner: RunnerState | None = None
         self._reformat: tuple[str, str] | None = None
         self._in_reformats = False
@@ -407,17 +367,15 @@ class Tuner:
     # --- the builder's headings -----------------------------------------------------------------------------------
 
     def heading(self, line: int, message: str) -> None:
-        """`=============== Computing costs for L` or `… Computing reformatting costs`."""
         if message.startswith("=============== Computing costs for"):
             self._end_layer()
             self._in_reformats = False
-            self._layer = LayerState(line, self._name(message[35:].strip()), self.at_s)
+            self._begin_layer(line, message[35:].strip())
         elif message.startswith("=============== Computing reformatting costs"):
             self._end_layer()
             self._in_reformats = True
 
     def formats(self, line: int, message: str) -> None:
-        """`*************** Autotuning format combination: … ***************`, or the same of a reformat."""
         known = self._known_formats.get(message)
         if known is None:
             heading, _, rest = message.partition(":")
@@ -434,11 +392,10 @@ class Tuner:
         if is_reformat:
             self._end_layer()
         elif self._layer is None:
-            self._layer = LayerState(line, "", self.at_s)
-        self._combination = CombinationState(line, inputs, outputs)
+            self._begin_layer(line)
+        self._combination = FormatCombination(line, inputs, outputs)
 
     def runner(self, line: int, message: str) -> None:
-        """`--------------- Timing Runner: L (R[id])`."""
         known = self._runners.get(message)
         if known is None:
             match = _RUNNER.match(message)
@@ -462,7 +419,7 @@ class Tuner:
         elif not self._in_reformats:
             self._belongs_to(line, layer)
         if self._combination is None:
-            self._combination = CombinationState(line, (), ())
+            self._combination = FormatCombination(line, (), ())
         self._runner = RunnerState(line, runner, runner_id, self.tactics.next)
         if self._counts:
             self._runner.available, self._runner.pruned = self._counts
@@ -471,14 +428,14 @@ class Tuner:
     def _belongs_to(self, line: int, name: str) -> None:
         """Name the layer by its first runner; before 8.2 nothing else tells that another layer has begun."""
         if self._layer is None:
-            self._layer = LayerState(line, name, self.at_s)
+            self._begin_layer(line, name)
         elif not self._layer.name:
-            self._layer.name = name
-        elif self._layer.name != name and not (self._combination and self._combination.runners):
+            self._layer = replace(self._layer, name=name)
+        elif self._layer.name != name and not (self._combination and self._trials):
             combination, self._combination = self._combination, None
             self._end_layer()
             self._combination = combination
-            self._layer = LayerState(combination.line if combination else line, name, self.at_s)
+            self._begin_layer(combination.line if combination else line, name)
 
     # --- what happens under a runner ------------------------------------------------------------------------------
 
@@ -527,14 +484,13 @@ class Tuner:
             runner.seconds = seconds if math.isfinite(seconds) else None
 
     def chose(self, message: str) -> None:
-        """`>>>>>>>>>>>>>>> Chose Runner Type: R Tactic: T`."""
         match = _CHOSE.match(message)
         if match is None:
             return
         self._end_runner()
         if self._combination is not None:
-            self._combination.chosen_runner = self._name(match["runner"])
-            self._combination.chosen_id = parse_id(match["id"])
+            runner, number = self._name(match["runner"]), parse_id(match["id"])
+            self._combination = self._combination._replace(chosen_runner=runner, chosen_id=number)
 
     def no_valid_tactic(self, line: int, runner: str) -> None:
         """`R has no valid tactics for this config, skipping`, or 10's `Skipping R: No valid tactics for L`."""
@@ -560,7 +516,6 @@ class Tuner:
             self._counts = (int(match["available"]), int(match["pruned"]))
 
     def insufficient(self, line: int, message: str) -> None:
-        """A tactic left out for want of memory, in the words of a warning."""
         runner = self._runner
         if runner is None:
             return
@@ -582,41 +537,40 @@ class Tuner:
     # --- results that need no runner ------------------------------------------------------------------------------
 
     def cached(self, line: int, message: str) -> None:
-        """`L [A -> B] got cached result: R, tactic T, X ms`."""
         parts = parts_of_cached(message)
         if parts is None:
             return
         layer, inputs, outputs, match = parts
         self.cached_results += 1
         self._end_combination()
-        found = CombinationState(line, self._split(inputs), self._split(outputs))
-        found.chosen_runner, found.chosen_id = self._name(match["runner"]), parse_id(match["id"])
         time = float_of(match["time"])
-        found.cached_ms = time if math.isfinite(time) else None
-        found.is_cached = True
+        combination = FormatCombination(
+            line,
+            self._split(inputs),
+            self._split(outputs),
+            chosen_runner=self._name(match["runner"]),
+            chosen_id=parse_id(match["id"]),
+            cached_ms=time if math.isfinite(time) else None,
+            is_cached=True,
+        )
         name = self._name(layer)
         if reformat := _REFORMAT.match(name):
             self._end_layer()
-            self.costs.append(
-                ReformatCost(
-                    line, self.strategy, reformat["source"] or "", reformat["target"] or "", found.finished()
-                )
-            )
+            ends = reformat["source"] or "", reformat["target"] or ""
+            self.costs.append(ReformatCost(line, self.strategy, *ends, combination))
             return
-        if self._layer is None or self._layer.name != name:
-            if self._layer is None or self._layer.name or self._layer.combinations:
-                self._end_layer()
-                self._layer = LayerState(line, name, self.at_s)
-            self._layer.name = name
-        self._layer.combinations.append(found.finished())
+        if self._layer is not None and not self._layer.name and not self._combinations:
+            self._layer = replace(self._layer, name=name)
+        elif self._layer is None or self._layer.name != name:
+            self._end_layer()
+            self._begin_layer(line, name)
+        self._combinations.append(combination)
 
     def foreign_metadata(self, message: str) -> None:
-        """`ForeignNode N metadata: [ONNX Layer: …]…`."""
         if self._layer is not None:
-            self._layer.metadata = message.partition(" metadata:")[2].strip()
+            self._layer = replace(self._layer, metadata=message.partition(" metadata:")[2].strip())
 
     def adding(self, line: int, message: str) -> None:
-        """`Adding reformat layer: …`."""
         before, said, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
         name, _, tensor = before.rpartition(" (")
         source, to, target = after.strip().partition(" to ")
@@ -626,13 +580,11 @@ class Tuner:
             self.added.append(InsertedReformat(line, self.strategy, *names))
 
     def end(self) -> None:
-        """The tuning is over, or the log is."""
         self._end_layer()
         self._in_reformats = False
 
     @property
     def layer_name(self) -> str | None:
-        """Name of the layer that is being tuned."""
         return self._layer.name if self._layer else None
 
     # --- putting things away --------------------------------------------------------------------------------------
@@ -641,8 +593,8 @@ class Tuner:
         """Tactics without a heading: the log begins in the middle, or lines are missing."""
         if self._combination is None:
             if self._layer is None and not self._in_reformats:
-                self._layer = LayerState(line, "", self.at_s)
-            self._combination = CombinationState(line, (), ())
+                self._begin_layer(line)
+            self._combination = FormatCombination(line, (), ())
         self._runner = RunnerState(line, "", None, self._taken)
 
     def _current(self) -> RunnerState | None:
@@ -672,7 +624,7 @@ class Tuner:
             self._end_table()
         self._runner = None
         if self._combination is not None:
-            self._combination.runners.append(runner.finished(self.tactics.view(runner.start)))
+            self._trials.append(runner.finished(self.tactics.view(runner.start)))
         self._taken = self.tactics.next
 
     def _end_combination(self) -> None:
@@ -680,34 +632,33 @@ class Tuner:
         combination = self._combination
         if combination is None:
             return
-        self._combination = None
+        combination = combination._replace(runners=tuple(self._trials))
+        self._combination, self._trials = None, []
         if self._in_reformats or (self._reformat and self._layer is None):
-            source, target = self._reformat or ("", "")
-            self.costs.append(
-                ReformatCost(combination.line, self.strategy, source, target, combination.finished())
-            )
+            ends = self._reformat or ("", "")
+            self.costs.append(ReformatCost(combination.line, self.strategy, *ends, combination))
         elif self._layer is not None:
-            self._layer.combinations.append(combination.finished())
+            self._combinations.append(combination)
         self._reformat = None
+
+    def _begin_layer(self, line: int, name: str = "") -> None:
+        self._layer = LayerTuning(line, self._name(name), self.strategy, self.profile, (), began_s=self.at_s)
+        self._combinations = []
 
     def _end_layer(self) -> None:
         self._end_combination()
-        layer = self._layer
-        if layer is None:
-            return
-        self._layer = None
-        self.tunings.append(
-            LayerTuning(
-                layer.line,
-                layer.name,
-                self.strategy,
-                self.profile,
-                tuple(layer.combinations),
-                layer.metadata,
-                layer.began_s,
-                self.at_s,
+        layer, self._layer = self._layer, None
+        if layer is not None:
+            # The strategy and the profile may be told below the name.
+            self.tunings.append(
+                replace(
+                    layer,
+                    strategy=self.strategy,
+                    optimization_profile=self.profile,
+                    combinations=tuple(self._combinations),
+                    ended_s=self.at_s,
+                )
             )
-        )
 
     def _split(self, text: str) -> tuple[str, ...]:
         """`Float(1,1), Int32(1,1)` -> two formats; the same ones come again and again."""

@@ -14,6 +14,7 @@ import errno
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -28,6 +29,62 @@ _LONGEST_NAME = 255
 """Bytes that a file system takes for a name."""
 _BUILD_ENDINGS = ("engine", "engine.build.log", "build.metadata.json")
 _EXPORTS = (".graph.json", ".profile.json", ".timing.json")
+
+
+class StagedDirectory:
+    """A directory that is made beside its target and moved there whole; a context manager that removes what is left of it.
+
+    Args:
+        target: A directory that may be replaced as a whole, or is not there.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = target
+
+    def __enter__(self) -> StagedDirectory:
+        """Make it.
+
+        Raises:
+            TrexError: It cannot be made.
+        """
+        try:
+            self.target.parent.mkdir(parents=True, exist_ok=True)
+            made = tempfile.mkdtemp(prefix=f".{self.target.name}.", dir=self.target.parent)
+        except OSError as error:
+            raise TrexError(f"{self.target} cannot be made: {error.strerror or error}") from None
+        self.path = Path(made)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.path != self.target:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def commit(self) -> None:
+        """Move it to its target.
+
+        Raises:
+            OSError: It cannot be moved; what lay there before is as it was.
+        """
+        self.path.chmod(0o777 & ~_umask())
+        aside = self.path.with_name(f"{self.path.name}.old")
+        if self.target.exists():
+            self.target.rename(aside)
+        try:
+            self.path.rename(self.target)
+        except OSError:
+            with contextlib.suppress(OSError):
+                aside.rename(self.target)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+        self.path = self.target
+
+
+def _umask() -> int:
+    """What `mkdtemp` disregards; there is no way to ask but to set it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 class Workspace:

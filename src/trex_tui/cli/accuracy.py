@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.accuracy.comparison import AccuracyRequest, AccuracyRun, is_onnx, run_comparison
-from trex_tui.accuracy.limits import GATES
+from trex_tui.accuracy.metrics import GATE_METRICS
 from trex_tui.accuracy.sides import InterruptedRunError, RunOptions, TrtexecFailedError
+from trex_tui.analysis.gates import Gate, parse_gate
 from trex_tui.artifacts.discover import COMPARISON_ENDING
 from trex_tui.artifacts.naming import stem_of
 from trex_tui.capture.plan import flag_of
@@ -51,8 +52,8 @@ def run_accuracy(options: argparse.Namespace) -> int:
     view = AccuracyView()
     try:
         with stop_on_signals() as stop:
-            result = run_comparison(request, trtexec, stop, view)
-            others = {name: run_comparison(one, trtexec, stop, view) for name, one in further.items()}
+            result = run_comparison(request, trtexec, stop, view.step)
+            others = {name: run_comparison(one, trtexec, stop, view.step) for name, one in further.items()}
     except InterruptedRunError:
         view.clear()
         _say("interrupted; nothing is kept")
@@ -67,7 +68,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     _print(result, others, request, as_json=options.json)
     fallen = [one for one in result.gates if one.fell]
     for one in fallen:
-        _say(f"gate fell: {one.gate}: {one.output}: {one.why}")
+        _say(f"gate fell: {one.gate.text}: {one.subject}: {one.why}")
     return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
 
 
@@ -96,7 +97,10 @@ def request_of(options: argparse.Namespace) -> AccuracyRequest:
         passthrough=tuple(options.trtexec_arguments),
         timeout_s=options.timeout,
     )
-    given = {option: getattr(options, option[2:].replace("-", "_")) for option in GATES}
+    gates = [
+        parse_gate(given, GATE_METRICS) if isinstance(given, str) else Gate(*given)
+        for given in options.fail_on
+    ]
     return AccuracyRequest(
         reference=reference,
         test=test,
@@ -108,7 +112,7 @@ def request_of(options: argparse.Namespace) -> AccuracyRequest:
         outputs=tuple(options.output),
         argmax_axis=options.argmax_axis,
         tolerance=tolerance,
-        limits={option: limit for option, limit in given.items() if limit is not None},
+        gates=tuple(gates),
         outdir=None if options.no_save else Path(options.outdir or default_outdir(test)),
         force=options.force,
     )
@@ -129,7 +133,7 @@ def against_model(options: argparse.Namespace, request: AccuracyRequest) -> dict
             reference=model,
             test=engine,
             tolerance=None,
-            limits={},
+            gates=(),
             outdir=request.outdir and request.outdir / f"{name}-against-onnx",
         )
         for name, engine in (("ref", request.reference), ("test", request.test))

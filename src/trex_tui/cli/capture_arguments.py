@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 
 from trex_tui.cli.argument_types import FILES, duration, positive, seconds, whole
 
@@ -171,11 +172,15 @@ def _add_trtexec(group: argparse._ActionsContainer) -> None:
 _ACCURACY_EXAMPLES = """\
 examples:
   trex-tui accuracy --ref fp32.engine --test int8.engine --inputs 16
-  trex-tui accuracy --onnx resnet.onnx --test int8.engine --min-cosine 0.999 --min-argmax-agreement 99
+  trex-tui accuracy --onnx resnet.onnx --test int8.engine --fail-on 'cosine < 0.999'
   trex-tui accuracy --ref fp32.engine --test int8.engine --onnx resnet.onnx --inputs 8
   trex-tui accuracy --ref a.engine --test b.engine --input-shape images:1x3x640x640 --rtol 1e-2 --atol 1e-3
   trex-tui accuracy --ref a.engine --test b.engine --load-inputs calibration/ --json | jq .outputs
   trex-tui accuracy --ref bert.onnx --test bert.engine --range ids:0:30521 --inputs 8 --no-save
+
+gates (--fail-on): METRIC OPERATOR NUMBER. METRIC: mae, max_abs, max_rel and rmse, the mean absolute, largest, largest
+relative and root mean squared difference; cosine of the angle between the outputs, 1 is equal; sqnr_db, signal to
+quantization noise; argmax_agreement_pct, how often both choose the same class.
 
 Both sides get the same inputs: random ones that --seed decides, or files. trtexec runs an engine once per input and side;
 an ONNX model runs on the CPU through onnxruntime (pip install 'trex-tui[accuracy]'). With --ref and --onnx, both are held
@@ -254,21 +259,44 @@ def _add_inputs(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--profile-index", type=whole, metavar="N", help="which optimization profile")
 
 
+_GATE_ALIASES = {
+    "--max-mae": "mae",
+    "--max-abs": "max_abs",
+    "--max-rel": "max_rel",
+    "--max-rmse": "rmse",
+    "--min-cosine": "cosine",
+    "--min-sqnr": "sqnr_db",
+    "--min-argmax-agreement": "argmax_agreement_pct",
+}
+"""Before there was --fail-on; to go with the next release."""
+
+
+def _aliased_gate(option: str, metric: str, text: str) -> tuple[str, str, str, str, float]:
+    """The fields of the `Gate` that an option stands for."""
+    limit = _number(text)
+    return f"{option} {limit:g}", metric, "", "<" if option.startswith("--min") else ">", limit
+
+
 def _add_gates(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="GATE",
+        help="METRIC OPERATOR NUMBER, such as 'mae > 0.01'; may be repeated",
+    )
     group.add_argument("--rtol", type=_limit, metavar="R", help="every |d| ≤ atol + rtol · |reference|")
     group.add_argument(
         "--atol", type=_limit, metavar="A", help="see --rtol; each is 0 if only the other is given"
     )
-    for option, text in (
-        ("--max-mae", "mean absolute difference"),
-        ("--max-abs", "largest absolute difference"),
-        ("--max-rel", "largest difference relative to the reference"),
-        ("--max-rmse", "root of the mean squared difference"),
-        ("--min-cosine", "cosine of the angle between the outputs, 1 is equal"),
-        ("--min-sqnr", "signal to quantization noise in dB"),
-        ("--min-argmax-agreement", "how often both choose the same class, in per cent"),
-    ):
-        group.add_argument(option, type=_number, metavar="X", help=text)
+    for option, metric in _GATE_ALIASES.items():
+        group.add_argument(
+            option,
+            dest="fail_on",
+            action="append",
+            type=partial(_aliased_gate, option, metric),
+            help=argparse.SUPPRESS,
+        )
     group.add_argument(
         "--output",
         action="append",

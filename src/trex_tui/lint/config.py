@@ -31,7 +31,7 @@ from trex_tui.artifacts.input_files import finite_number
 from trex_tui.config import ConfigTable, config_tables, read_config
 from trex_tui.errors import TrexError
 from trex_tui.lint.model import Rule, Severity
-from trex_tui.lint.registry import Registry, similar, thresholds
+from trex_tui.lint.registry import Registry, similar
 from trex_tui.text import printable
 
 
@@ -181,7 +181,7 @@ def _strings(value: object, place: str) -> list[str]:
 def _thresholds(value: object, rules: Registry, place: str) -> dict[str, float]:
     if not isinstance(value, dict):
         raise TrexError(f"{place} must be a table")
-    known = thresholds(rules.rules)
+    known = rules.thresholds
     found = {}
     for key, one in _flat(value).items():
         if key not in known:

@@ -5,7 +5,7 @@ The definitions are those that every rule shares, so that two rules never disagr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.links import Link
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.engine.tactics import Tactic, parse_tactic
+from trex_tui.lint import trtexec_runs
+from trex_tui.lint.lint_text import NO_BUILD_LOG, NO_DETAILS, NO_PROFILE, format_time, sum_ms
 
 if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log
     from trex_tui.analysis.build import LayerChoice
@@ -53,6 +55,7 @@ MOVEMENT = frozenset(
     }
 )
 """Kinds whose time is that of the bytes they move, where there are enough of them."""
+TERSE = "the build log is not verbose: build with trtexec --verbose, so that it tells what the builder tried and chose"
 BIG_COPY_BYTES = 1_000_000
 """Movement of at least this size can show what the memory is able to do."""
 
@@ -70,7 +73,7 @@ class Context:
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
     def threshold(self, name: str, default: float) -> float:
-        """A rule's number, as configured or its own."""
+        """A number of a rule that does not declare it, as configured or its own."""
         return self.thresholds.get(name, default)
 
     @property
@@ -86,6 +89,33 @@ class Context:
     def pct(self, ms: float | None) -> float | None:
         """A time in percent of the sum over layers."""
         return None if ms is None or not self.total_ms else 100.0 * ms / self.total_ms
+
+    def share_pct(self, layer: Layer) -> float:
+        """A layer's time in percent of the sum over layers; 0 if unknown."""
+        return self.pct(layer.latency_ms) or 0.0
+
+    def total_share_pct(self, layers: Iterable[Layer]) -> float | None:
+        """The time of layers together in percent of the sum over layers."""
+        return self.pct(sum_ms(layers))
+
+    def format_time(self, *layers: Layer) -> str:
+        """`0.0412 ms, 3.1 %`: the time of layers together."""
+        total = sum_ms(layers)
+        return format_time(total, self.pct(total))
+
+    def select(self, *kinds: LayerKind) -> list[Layer]:
+        """Layers of some kinds, in execution order."""
+        return [layer for layer in self.layers if layer.kind in kinds]
+
+    @cached_property
+    def multiplying(self) -> list[Layer]:
+        """Convolutions, deconvolutions, GEMMs and attention."""
+        return [layer for layer in self.layers if self.is_compute(layer)]
+
+    @cached_property
+    def opaque_blocks(self) -> list[Layer]:
+        """Myelin subgraphs that do not tell what is inside, as TensorRT 8 and 9 list them."""
+        return [layer for layer in self.select(LayerKind.MYELIN) if layer.layer_type not in (None, "kgen")]
 
     @property
     def has_profile(self) -> bool:
@@ -135,9 +165,13 @@ class Context:
     @cached_property
     def build_trace(self) -> BuildTrace | None:
         """What the log of the build tells; None without one. The first to ask pays for reading it."""
-        from trex_tui.lint.trtexec_runs import trace_of
+        return trtexec_runs.trace_of(self.engine, ArtifactKind.BUILD_LOG)
 
-        return trace_of(self.engine, ArtifactKind.BUILD_LOG)
+    @property
+    def log(self) -> BuildTrace:
+        """The same, for rules that need it."""
+        assert self.build_trace is not None
+        return self.build_trace
 
     @cached_property
     def choices(self) -> tuple[LayerChoice, ...]:
@@ -150,13 +184,12 @@ class Context:
         return layer_choices(trace, self.engine)
 
     @cached_property
-    def layers_by_tuning(self) -> Mapping[str, tuple[int, ...]]:
+    def layers_by_tuning(self) -> Mapping[str, tuple[Layer, ...]]:
         """Name of a layer as the builder tuned it -> the layers of the engine made from it."""
-        found: dict[str, list[int]] = {}
+        found: dict[str, list[Layer]] = {}
         for layer, choice in zip(self.layers, self.choices, strict=True):
-            name = choice.tuning.name if choice.tuning else layer.name
-            found.setdefault(name, []).append(layer.index)
-        return {name: tuple(places) for name, places in found.items()}
+            found.setdefault(choice.tuning.name if choice.tuning else layer.name, []).append(layer)
+        return {name: tuple(layers) for name, layers in found.items()}
 
     # Types
 
@@ -271,3 +304,32 @@ class Context:
                 yield layer
             elif layer.kind in TRANSPARENT:
                 waiting += step(layer)
+
+
+# What rules may need
+
+
+def details(context: Context) -> str:
+    """Types, shapes and tactics of layers."""
+    return "" if context.has_details else NO_DETAILS
+
+
+def profile(context: Context) -> str:
+    """Times of layers."""
+    return "" if context.has_profile else NO_PROFILE
+
+
+def build_log(context: Context) -> str:
+    """The log of the build at any verbosity."""
+    if ArtifactKind.BUILD_LOG not in context.engine.files:
+        return NO_BUILD_LOG
+    if context.build_trace is None:
+        return "the build log cannot be read"
+    if context.log.only_loads:
+        return f"the log is of a run that loaded the engine, not of its build: this {NO_BUILD_LOG}"
+    return ""
+
+
+def verbose_log(context: Context) -> str:
+    """The log of the build with all that the builder tried."""
+    return build_log(context) or ("" if context.log.is_verbose else TERSE)

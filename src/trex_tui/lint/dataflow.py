@@ -41,6 +41,11 @@ class Flow:
     at_input: frozenset[int]
     at_output: frozenset[int]
 
+    @property
+    def at_edge(self) -> frozenset[int]:
+        """Layers at either edge of the network."""
+        return self.at_input | self.at_output
+
     def is_between_quantized(self, layer: Layer) -> bool:
         """Whether all nearest products on both sides are quantized, and there are some on both."""
         return self.before[layer.index] == self.behind[layer.index] == QUANTIZED_PRODUCT

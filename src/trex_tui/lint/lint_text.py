@@ -1,4 +1,4 @@
-"""Words and small sums that rules share: how a layer is called, why something was not checked, what time it is worth."""
+"""Text that rules share: names and times for sentences, why something was not checked, public documents."""
 
 from __future__ import annotations
 
@@ -18,27 +18,33 @@ NO_BUILD_LOG = (
     "needs the verbose build log: build with trtexec --verbose and keep the output beside the other files as "
     "NAME.build.log"
 )
+TIMED_ALONE = "The builder measured each tactic alone, a few times: its times are no latencies of the engine."
 
 _NAME_WIDTH = 60
 
 
-def called(layer: Layer) -> str:
-    """A layer's name for a sentence: harmless, and not longer than half a line."""
-    return f"'{shorten_middle(printable(layer.name), _NAME_WIDTH)}'"
+def quote(name: str) -> str:
+    """A name for a sentence: harmless, and not longer than half a line."""
+    return f"'{shorten_middle(printable(name), _NAME_WIDTH)}'"
 
 
-def whole_time(layers: Iterable[Layer]) -> dict[int, float]:
-    """Stakes of layers that could go altogether: index -> milliseconds. Layers without a time are left out."""
-    return {layer.index: layer.latency_ms for layer in layers if layer.latency_ms is not None}
+def quote_layer(layer: Layer) -> str:
+    """A layer's name for a sentence."""
+    return quote(layer.name)
 
 
-def time_of(layers: Iterable[Layer]) -> float | None:
+def sum_ms(layers: Iterable[Layer]) -> float | None:
     """Sum of the layers' times in milliseconds; None if none of them has one."""
     known = [layer.latency_ms for layer in layers if layer.latency_ms is not None]
     return math.fsum(known) if known else None
 
 
-def time_text(milliseconds: float | None, share_pct: float | None = None) -> str:
+def latencies(layers: Iterable[Layer]) -> dict[int, float]:
+    """What could be won if layers went altogether: index -> milliseconds. Layers without a time are left out."""
+    return {layer.index: layer.latency_ms for layer in layers if layer.latency_ms is not None}
+
+
+def format_time(milliseconds: float | None, share_pct: float | None = None) -> str:
     """`0.0412 ms, 3.1 %` for the middle of a sentence; `time unknown` without a profile."""
     if milliseconds is None:
         return "time unknown"
@@ -46,15 +52,12 @@ def time_text(milliseconds: float | None, share_pct: float | None = None) -> str
     return text if share_pct is None else f"{text}, {share_pct:.1f} %"
 
 
-def indices(layers: Iterable[Layer]) -> tuple[int, ...]:
-    """Places of layers in execution order, each once."""
-    return tuple(sorted({layer.index for layer in layers}))
-
-
-def ran(layer: Layer) -> bool:
+def takes_time(layer: Layer) -> bool:
     """Whether it takes time as far as is known: a layer with a measured time of 0 does not, one without a profile may."""
     return layer.latency_ms is None or layer.latency_ms > 0
 
+
+# Public documents that rules refer to, by name and address.
 
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt"
 _PERFORMANCE = "https://docs.nvidia.com/deeplearning/performance"
@@ -83,6 +86,26 @@ RESIDUAL_QDQ = (
 )
 FUSIONS = f"TensorRT, Layer Fusion Catalog: {_TENSORRT}/latest/performance/fusion-catalog.html"
 TRTEXEC = f"TensorRT, Command-Line Programs: {_TENSORRT}/latest/reference/command-line-programs.html"
+COMMAND_LINE_PROGRAMS = (
+    "Command-Line Programs (trtexec): "
+    "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html"
+)
+BEST_PRACTICES = (
+    "Best Practices for TensorRT Performance: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/best-practices.html"
+)
+BUILDER_PERFORMANCE = (
+    "Optimizing Builder Performance: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/builder-performance.html"
+)
+FUSION_CATALOG = (
+    "Layer Fusion Catalog, TensorRT documentation: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html"
+)
+WORKSPACE_FAQ = (
+    "Frequently Asked Questions, workspace size: "
+    "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/troubleshooting-faq.html"
+)
 
 
 def issue(number: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trex_tui.engine.model import Layer
     from trex_tui.lint.context import Context
 
 Value = str | int | float | bool | None
@@ -110,7 +111,14 @@ class NotChecked:
     layers: int | None = None
 
 
-Check = Callable[["Context"], Iterable[Finding | NotChecked]]
+Findings = Iterator[Finding | NotChecked]
+"""What a rule yields."""
+
+Check = Callable[..., Iterable[Finding | NotChecked]]
+"""Looks at a `Context`. Thresholds of the rule come as keyword arguments."""
+
+Need = Callable[["Context"], str]
+"""Why a rule cannot look at an engine; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,8 @@ class Rule:
         columns: Frame columns it reads.
         check: The rule itself.
         not_when: What it leaves alone on purpose, in words.
+        needs: What an engine must have; where something is missing, `check` is not called.
+        thresholds: Default by name. A configuration changes them as `ID.name`.
     """
 
     id: str
@@ -141,11 +151,141 @@ class Rule:
     columns: tuple[str, ...]
     check: Check
     not_when: str = ""
+    needs: tuple[Need, ...] = ()
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def family(self) -> str:
         """The letters of the id: `CONV` of `CONV001`, `OK` of `OK-TC`."""
         return self.id.split("-", 1)[0].rstrip("0123456789")
+
+    @property
+    def named_thresholds(self) -> dict[str, float]:
+        """Default by the name that a configuration uses: `CONV003.waste_pct`."""
+        return {f"{self.id}.{name}": float(value) for name, value in sorted(self.thresholds.items())}
+
+    def look(self, context: Context) -> Findings:
+        """Apply the rule to an engine."""
+        for need in self.needs:
+            if reason := need(context):
+                yield NotChecked(self.id, reason)
+                return
+        limits = {
+            name: context.thresholds.get(f"{self.id}.{name}", default)
+            for name, default in self.thresholds.items()
+        }
+        for found in self.check(context, **limits):
+            yield found if found.rule else replace(found, rule=self.id)
+
+
+def rule(
+    rule_id: str,
+    title: str,
+    severity: Severity,
+    *,
+    looks_for: str,
+    why: str,
+    remedy: str,
+    references: tuple[str, ...] = (),
+    columns: tuple[str, ...] = (),
+    not_when: str = "",
+    needs: tuple[Need, ...] = (),
+    thresholds: Mapping[str, float] | None = None,
+) -> Callable[[Check], Rule]:
+    """Make a function the rule that these texts describe."""
+
+    def declare(check: Check) -> Rule:
+        return Rule(
+            rule_id,
+            title,
+            severity,
+            looks_for,
+            why,
+            remedy,
+            references,
+            columns,
+            check,
+            not_when,
+            needs,
+            thresholds or {},
+        )
+
+    return declare
+
+
+def strength(
+    name: str, title: str, looks_for: str, columns: tuple[str, ...], without: tuple[Rule, ...] = ()
+) -> Callable[[Callable[[Context], Finding | None]], Rule]:
+    """Make a function the rule `OK-name`: it states the number of what is well done, or None.
+
+    Where the data for a statement is lacking there is none, and nothing is called not checked.
+
+    Args:
+        without: Rules that must find nothing.
+    """
+
+    def declare(count: Callable[[Context], Finding | None]) -> Rule:
+        def check(context: Context) -> Findings:
+            if any(isinstance(found, Finding) for bad in without for found in bad.look(context)):
+                return
+            if praise := count(context):
+                yield replace(praise, confidence=Confidence.HIGH)
+
+        return Rule(
+            id=f"OK-{name}",
+            title=title,
+            severity=Severity.GOOD,
+            looks_for=looks_for,
+            why="Time spent here would be lost; a change that ends this state shows in the comparison of two engines.",
+            remedy="Nothing: keep it.",
+            references=(),
+            columns=columns,
+            check=check,
+            not_when="What it needs is not known: then nothing is said.",
+        )
+
+    return declare
+
+
+def finding(
+    message: str,
+    layers: Iterable[Layer] = (),
+    *,
+    severity: Severity | None = None,
+    confidence: Confidence = Confidence.MEDIUM,
+    savings: Mapping[int, float] | Iterable[Layer] = (),
+    engine_saving_ms: float | None = None,
+    formula: str = "",
+    evidence: Mapping[str, Any] | Iterable[Evidence] = (),
+    remedy: str = "",
+) -> Finding:
+    """A finding of the rule that yields it.
+
+    Args:
+        savings: Milliseconds by layer index, or layers that could go altogether.
+        evidence: Values by name; or as they are, where a name comes twice.
+    """
+    if not isinstance(savings, Mapping):
+        savings = {layer.index: layer.latency_ms for layer in savings if layer.latency_ms is not None}
+    if isinstance(evidence, Mapping):
+        evidence = [Evidence(name, value) for name, value in evidence.items()]
+    return Finding(
+        rule="",
+        message=message,
+        layers=tuple(sorted({layer.index for layer in layers})),
+        severity=severity,
+        confidence=confidence,
+        stakes_ms=savings,
+        engine_stake_ms=engine_saving_ms,
+        formula=formula,
+        evidence=tuple(evidence),
+        remedy=remedy,
+    )
+
+
+def not_checked(reason: str, layers: int | None = None) -> NotChecked:
+    """What the rule that yields it could not look at."""
+    return NotChecked("", reason, layers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,20 @@
 """All rules: those of the house, a module for each family in `lint/rules`, and those of third parties.
 
 A package offers rules by an entry point of the group `trex_tui.lint_rules`, which names a `Rule`, an iterable of them, or a
-module with `RULES`::
+module that has some::
 
     [project.entry-points."trex_tui.lint_rules"]
     ours = "our_package.rules"
-
-The numbers of rules that a configuration may change: their names and what they are by themselves.
-
-Rules ask `Context.threshold("CONV003.waste_pct", 10.0)`. Names and defaults are read out of those calls in the source of the
-rules' modules, so that they stand in one place. A name that is no literal cannot be found, and so cannot be configured.
 """
 
 from __future__ import annotations
 
-import ast
 import pkgutil
 import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +59,11 @@ class Registry:
     def families(self) -> tuple[str, ...]:
         """Families of the rules, each once."""
         return tuple(dict.fromkeys(rule.family for rule in self.rules))
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The numbers that a configuration may change, with their defaults."""
+        return {name: value for rule in self.rules for name, value in rule.named_thresholds.items()}
 
     def checked_name(self, name: str) -> str:
         """An id or a family as rules have it, out of any case of letters.
@@ -113,7 +110,9 @@ def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -
     """
     found: dict[str, Rule] = {}
     for module in modules:
-        for rule in module.RULES:
+        for rule in _declared(module):
+            if found.get(rule.id) is rule:
+                continue  # imported from another module
             problem = _problem(rule, found)
             if problem:
                 raise ValueError(f"{module.__name__}: {problem}")
@@ -145,8 +144,16 @@ def _add_plugin(plugin: EntryPoint, found: dict[str, Rule]) -> list[Diagnostic]:
 
 
 def _offered(loaded: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry point names
-    rules = loaded.RULES if isinstance(loaded, ModuleType) else loaded
-    return [rules] if isinstance(rules, Rule) else list(rules)
+    if isinstance(loaded, ModuleType):
+        return _declared(loaded)
+    return [loaded] if isinstance(loaded, Rule) else list(loaded)
+
+
+def _declared(module: ModuleType) -> list[Any]:
+    """`RULES` of a module, or else every rule at its top."""
+    if hasattr(module, "RULES"):
+        return list(module.RULES)
+    return [value for value in vars(module).values() if isinstance(value, Rule)]
 
 
 def _problem(rule: Any, found: dict[str, Rule]) -> str:  # noqa: ANN401 - whatever a plug-in offers
@@ -155,39 +162,3 @@ def _problem(rule: Any, found: dict[str, Rule]) -> str:  # noqa: ANN401 - whatev
     if not ID.fullmatch(rule.id):
         return f"{rule.id!r} is no id such as CONV001 or OK-TC"
     return f"the id {rule.id} is taken" if rule.id in found else ""
-
-
-def thresholds(rules: Iterable[Rule]) -> dict[str, float | None]:
-    """Default by name; None where the default is no constant."""
-    modules = {getattr(rule.check, "__module__", None) or "" for rule in rules}
-    found: dict[str, float | None] = {}
-    for name in sorted(modules):
-        module = sys.modules.get(name)
-        if module is not None:
-            found |= _of_module(module)
-    return dict(sorted(found.items()))
-
-
-@lru_cache(maxsize=64)
-def _of_module(module: ModuleType) -> dict[str, float | None]:
-    try:
-        tree = ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8"))
-    except (OSError, ValueError, SyntaxError):
-        return {}  # installed without its source
-    return {name: _number(default, module) for name, default in _asked(tree)}
-
-
-def _asked(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
-            name, default = node.args
-            is_name = isinstance(name, ast.Constant) and isinstance(name.value, str)
-            if node.func.attr == "threshold" and is_name:
-                yield ast.literal_eval(name), default
-
-
-def _number(default: ast.expr, module: ModuleType) -> float | None:
-    value = getattr(module, default.id, None) if isinstance(default, ast.Name) else None
-    if isinstance(default, ast.Constant):
-        value = default.value
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -111,7 +111,7 @@ def _apply(rule: Rule, context: Context, found: _Found) -> None:
         found.not_checked.append(NotChecked(rule.id, NO_LAYERS))
         return
     try:
-        for one in rule.check(context):
+        for one in rule.look(context):
             if one.rule != rule.id:
                 raise ValueError(f"it speaks for {one.rule}")
             if isinstance(one, NotChecked):

@@ -1,6 +1,4 @@
-"""Milliseconds at stake: what a finding may claim, and what all of them together can win.
-
-What a change could win, in milliseconds: the formulas that rules share, and the words for them.
+"""What a change could win, in milliseconds: what a finding may claim, what all of them together can win, shared formulas.
 
 Every estimate is a bound made of roofs and bytes, never a promise: no engine was rebuilt to confirm it.
 """
@@ -18,7 +16,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.lint.context import Context
-from trex_tui.lint.model import Evidence, Finding, Stakes, Value
+from trex_tui.lint.model import Finding, Stakes, Value
 
 
 def within_layers(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
@@ -84,7 +82,7 @@ TENSOR_CORE_FORMULA = (
 )
 
 
-def stake(layer: Layer, milliseconds: float | None) -> dict[int, float]:
+def saving(layer: Layer, milliseconds: float | None) -> dict[int, float]:
     """An estimate for one layer, between nothing and all of its time; empty if either is unknown."""
     if milliseconds is None or layer.latency_ms is None:
         return {}
@@ -94,7 +92,12 @@ def stake(layer: Layer, milliseconds: float | None) -> dict[int, float]:
 def fraction(context: Context, layer: Layer, part: float) -> dict[int, float]:
     """A part of a layer's time as its stake, as long as it stays above the shortest layer; empty without a profile."""
     time = layer.latency_ms
-    return stake(layer, None if time is None else min(part * time, time - (context.floor_ms or 0.0)))
+    return saving(layer, None if time is None else min(part * time, time - (context.floor_ms or 0.0)))
+
+
+def fractions(context: Context, layers: Iterable[Layer], part: float) -> dict[int, float]:
+    """The same of several layers."""
+    return {index: ms for layer in layers for index, ms in fraction(context, layer, part).items()}
 
 
 def moving_ms(context: Context, size: float | None) -> float | None:
@@ -145,7 +148,7 @@ def _uses_tensor_cores(engine: Engine) -> bool:
     return any(tactic is not None and tactic.tensor_cores for tactic in tactics)
 
 
-def evidence(layer: Layer, **more: Value) -> tuple[Evidence, ...]:
+def layer_evidence(layer: Layer, **more: Value) -> dict[str, Value]:
     """What a rule adds, then what is known of the layer: tactic, types with layouts, time. Unknown values are left out."""
     values: dict[str, Value] = {
         **more,
@@ -154,10 +157,10 @@ def evidence(layer: Layer, **more: Value) -> tuple[Evidence, ...]:
         "output_formats": ", ".join(tensor.description for tensor in layer.outputs[:4]) or None,
         "latency_ms": layer.latency_ms,
     }
-    return tuple(Evidence(name, value) for name, value in values.items() if value is not None)
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def types_text(layer: Layer) -> str:
+def format_types(layer: Layer) -> str:
     """`INT8 NC/32HW32 → FP16 NC/32HW32`: first input and first output."""
     source = layer.inputs[0].description if layer.inputs else "nothing"
     target = layer.outputs[0].description if layer.outputs else "nothing"

@@ -1,8 +1,6 @@
-"""How an engine was built and run, out of metadata and logs: one place to ask, with its sources.
+"""How an engine was built and run, out of metadata and logs, with the sources.
 
-The logs beside an engine, as rules ask for them: read when the first rule needs one, and once.
-
-A verbose log may take seconds to read; a set without one costs nothing.
+Logs are read when the first rule needs one, and once. A verbose one may take seconds; a set without logs costs nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +16,6 @@ from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.buildlog.log_records import LogOptions, read_log_options
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
-from trex_tui.lint.context import Context
-from trex_tui.lint.lint_text import NO_BUILD_LOG
-from trex_tui.lint.model import NotChecked
 
 if TYPE_CHECKING:
     from trex_tui.buildlog import BuildTrace
@@ -139,12 +134,6 @@ def version_numbers(text: str | None) -> tuple[int, ...] | None:
     return tuple(int(part) for part in _NUMBER.findall(text or "")) or None
 
 
-ALONE = "The builder measured each tactic alone, a few times: its times are no latencies of the engine."
-_LOADED = f"the log is of a run that loaded the engine, not of its build: this {NO_BUILD_LOG}"
-TERSE = "the build log is not verbose: build with trtexec --verbose, so that it tells what the builder tried and chose"
-_UNREADABLE = "the build log cannot be read"
-
-
 def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
     """What a log of the set tells; None if there is none or it cannot be opened. Shared with whoever else reads it."""
     path = engine.files.get(kind)
@@ -158,27 +147,7 @@ def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
         return None
 
 
-def build_log(context: Context, rule: str) -> BuildTrace | NotChecked:
-    """The log of the build at any verbosity, or why the rule cannot look."""
-    if ArtifactKind.BUILD_LOG not in context.engine.files:
-        return NotChecked(rule, NO_BUILD_LOG)
-    trace = context.build_trace
-    if trace is None:
-        return NotChecked(rule, _UNREADABLE)
-    return NotChecked(rule, _LOADED) if trace.only_loads else trace
-
-
-def verbose_log(context: Context, rule: str) -> BuildTrace | NotChecked:
-    """The log of the build with all that the builder tried, or why the rule cannot look."""
-    trace = build_log(context, rule)
-    if not isinstance(trace, NotChecked) and not trace.is_verbose:
-        return NotChecked(rule, TERSE)
-    return trace
-
-
-def timed_log(context: Context) -> BuildTrace | None:
+def timed_log(engine: Engine) -> BuildTrace | None:
     """The log of the run that timed the engine: one of its own, or the build's where that went on to infer."""
     kind = ArtifactKind.PROFILE_LOG
-    if kind not in context.engine.files:
-        kind = ArtifactKind.BUILD_LOG
-    return trace_of(context.engine, kind)
+    return trace_of(engine, kind if kind in engine.files else ArtifactKind.BUILD_LOG)

@@ -18,6 +18,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.path_completion import typed_path
+from trex_tui.report.render_csv import table_csv
+from trex_tui.report.render_json import row_objects
+from trex_tui.report.render_markdown import table_markdown
 from trex_tui.report.views.layers import layers_csv, layers_document, layers_markdown
 
 if TYPE_CHECKING:
@@ -82,14 +85,14 @@ def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], colum
 
 def listing_as(form: ExportFormat, listing: Listing) -> str:
     """Rows in a text format."""
-    from trex_tui.report.listing import listing_csv, listing_document, listing_markdown
-
+    table = listing.table
     if form is ExportFormat.JSON:
-        return json.dumps(listing_document(listing), indent=2, allow_nan=False) + "\n"
+        document = {"schema": listing.schema, "file": listing.source, table.id: row_objects(table)}
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if form is ExportFormat.CSV:
-        return listing_csv(listing)
+        return table_csv(table)
     if form is ExportFormat.MARKDOWN:
-        return listing_markdown(listing)
+        return "\n".join(table_markdown(table, has_bars=False)) + "\n"
     raise ValueError(f"{form} is no text")
 
 

@@ -1,113 +1,302 @@
-"""BUILD: how the engine was built, as far as metadata and the build log tell of its options."""
+"""BUILD: how the engine was built, and what the builder tried, left out and chose, by metadata and the log of the build."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from trex_tui.lint.context import Context
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, version_of
-from trex_tui.text import plural, printable
-
-if TYPE_CHECKING:
-    from trex_tui.buildlog.build_trace import TimingCache
-
-_PERFORMANCE = (
-    "Optimizing Builder Performance: "
-    "https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/performance/builder-performance.html"
+from trex_tui.engine.model import Layer
+from trex_tui.lint.context import Context, verbose_log
+from trex_tui.lint.lint_text import (
+    BUILDER_PERFORMANCE,
+    COMMAND_LINE_PROGRAMS,
+    TIMED_ALONE,
+    WORKSPACE_FAQ,
+    issue,
+    quote,
+    quote_layer,
+    sum_ms,
 )
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
+from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, version_numbers, version_of
+from trex_tui.text import format_bytes, plural, printable, shorten_middle
+
+if TYPE_CHECKING:  # imported where a log is there
+    from trex_tui.buildlog.build_trace import BuildTrace, TimingCache
+    from trex_tui.buildlog.layer_tuning import LayerTuning, SkippedTactic
+
 _COMPATIBILITY = (
     "Engine Compatibility: "
     "https://docs.nvidia.com/deeplearning/tensorrt/11.1.0/inference-library/engine-compatibility.html"
 )
 _TRTEXEC = "trtexec, samples/common/sampleOptions.cpp: https://github.com/NVIDIA/TensorRT"
 _SUFFIXED = re.compile(r"workspace:(?P<number>\d+(?:\.\d+)?)(?P<unit>[KMGkmg]i?[Bb]|[Bb])\b")
+_MEMORY = re.compile(r"(?P<mib>\d{1,9}) MiB")
+_MIB = 1 << 20
 NO_OPTIONS = "no build options: keep the build's metadata or its log beside the other files"
 LAST_LETTER_DECIDES = (10, 1)
 """Since that TensorRT trtexec takes the last letter of a pool size as its unit, and `B` is bytes."""
+FIRST_MEMORY_POOLS = (8, 4)
+"""The TensorRT whose trtexec takes --memPoolSize first; before, there is --workspace alone, and 16 MiB without it."""
 # They exclude kernels and fusions for all layers; the others may be wanted for what they are.
 _SERIOUS = frozenset({"Version Compatible", "hardwareCompatibilityLevel"})
 LEAST_MIB = 1.0
 SMALL_MIB = 16.0
 MOST_MIB = 2.0**20
 HEURISTIC_LEVELS = 2
+MOST_OF_DEVICE = 0.75
+"""A request above this share of the device's memory is one that no workspace grants beside weights and activations."""
+NAMED_LAYERS = 5
+
+_Skips: TypeAlias = "list[tuple[str, SkippedTactic]]"
 
 
-def _workspace(context: Context) -> Iterator[Finding | NotChecked]:
+@rule(
+    "BUILD001",
+    "Tactics were skipped for lack of memory",
+    Severity.WARNING,
+    looks_for="Lines of the verbose build log about tactics whose scratch memory exceeds the workspace, or the memory "
+    "that the device has left; as info where every one wants more than three quarters of the device's memory.",
+    why="The skipped ones are often the fastest. What they would have won is not known: nobody timed them.",
+    remedy="Give the builder more: --memPoolSize=workspace:N (MiB; before TensorRT 8.4 --workspace=N), on a GPU that "
+    "runs nothing else.",
+    references=(WORKSPACE_FAQ, issue(4136)),
+    needs=(verbose_log,),
+)
+def skipped_tactics(context: Context) -> Findings:
+    from trex_tui.buildlog.layer_tuning import SkipReason
+
+    skips = list(_find_skips(context.log))
+    limit = _workspace_bytes(context, [skip for skip in skips if skip[1].reason is SkipReason.WORKSPACE])
+
+    def is_beyond_workspace(tactic: SkippedTactic) -> bool:
+        """What fits the workspace was left out for another reason than the log says: the device was full."""
+        fits = limit is not None and tactic.requested_bytes is not None and tactic.requested_bytes <= limit
+        return tactic.reason is SkipReason.WORKSPACE and not fits
+
+    for_workspace = [skip for skip in skips if is_beyond_workspace(skip[1])]
+    for_device = [skip for skip in skips if not is_beyond_workspace(skip[1])]
+    if for_workspace:
+        yield _describe_beyond_workspace(context, for_workspace, limit)
+    if for_device:
+        yield _describe_beyond_device(context, for_device)
+
+
+def _find_skips(trace: BuildTrace) -> Iterator[tuple[str, SkippedTactic]]:
+    """Skipped tactics with the name of their layer, or of the reformat they were to do."""
+    for tuning in trace.tunings:
+        for tactic in tuning.skipped:
+            yield tuning.name, tactic
+    for cost in trace.reformat_costs:
+        for trial in cost.combination.runners:
+            for tactic in trial.skipped:
+                yield f"reformat of {cost.tensor}", tactic
+
+
+def _describe_beyond_workspace(context: Context, skips: _Skips, limit: int | None) -> Finding:
+    device = _device_bytes(context.log)
+    requests = _requests(skips)
+    largest = max(requests, default=None)
+    is_hopeless = (
+        device is not None
+        and len(requests) == len(skips)
+        and min(requests, default=0) > MOST_OF_DEVICE * device
+    )
+    there = f"; the workspace has {format_bytes(limit)}" if limit is not None else ""
+    hopeless = f", which is most of the device's {format_bytes(device)}" if is_hopeless else ""
+    return finding(
+        f"{_count(skips)} not tried for want of workspace: {_format_requests(skips)} of scratch memory{hopeless}{there}.",
+        _skipped_layers(context, skips),
+        severity=Severity.INFO if is_hopeless else None,
+        evidence={
+            "skipped_tactics": len(skips),
+            "largest_request_bytes": largest,
+            "workspace_bytes": limit,
+            "device_memory_bytes": device,
+            "requests_by_layer": _format_by_layer(skips),
+        },
+        remedy="Nothing, unless this layer is slow: no workspace of this device grants it."
+        if is_hopeless
+        else _advise_workspace(context, largest),
+    )
+
+
+def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
+    """The limit of the build: as its options state it, or the least that a tactic was told to have.
+
+    What Myelin was told to have contains the weights of its layer; nobody has less than the workspace.
+    """
+    limits = [tactic.available_bytes for _, tactic in skips if tactic.available_bytes is not None]
+    stated = build_run(context.engine).workspace_mib
+    if stated is not None and 0 <= stated <= MOST_MIB:
+        limits.append(round(stated * _MIB))
+    return min(limits, default=None)
+
+
+def _advise_workspace(context: Context, largest: int | None) -> str:
+    """A size that suffices, in the words of the trtexec that built; whole MiB, upwards, for that is what all of them take."""
+    version = version_numbers(context.log.tensorrt_version) or version_of(context.engine)
+    option, without = "--memPoolSize=workspace:", ", or without a limit"
+    if version is not None and version < FIRST_MEMORY_POOLS:
+        option, without = "--workspace=", ""
+    if largest is None:
+        return "Build without a limit on the workspace, and see whether these layers get faster."
+    size = math.ceil(largest / _MIB)
+    return f"Build with {option}{size} (MiB) or more{without}, and see whether these layers get faster."
+
+
+def _describe_beyond_device(context: Context, skips: _Skips) -> Finding:
+    there = max(
+        (tactic.available_bytes for _, tactic in skips if tactic.available_bytes is not None), default=None
+    )
+    free = f" with {format_bytes(there)} free" if there is not None else ""
+    return finding(
+        f"{_count(skips)} not tried because the device ran out of memory{free}: {_format_requests(skips)}.",
+        _skipped_layers(context, skips),
+        evidence={
+            "skipped_tactics": len(skips),
+            "largest_request_bytes": max(_requests(skips), default=None),
+            "device_memory_free_bytes": there,
+            "requests_by_layer": _format_by_layer(skips),
+        },
+        remedy="Build while nothing else uses the GPU, or on one of the kind with more memory; a larger workspace does not "
+        "help.",
+    )
+
+
+def _requests(skips: _Skips) -> list[int]:
+    return [tactic.requested_bytes for _, tactic in skips if tactic.requested_bytes is not None]
+
+
+def _count(skips: _Skips) -> str:
+    layers = plural(len({name for name, _ in skips}), "layer")
+    return f"{plural(len(skips), 'tactic')} of {layers} {'was' if len(skips) == 1 else 'were'}"
+
+
+def _format_requests(skips: _Skips) -> str:
+    requests = _requests(skips)
+    if not requests:
+        return f"the log does not tell how much {'it needs' if len(skips) == 1 else 'they need'}"
+    needs = "it needs" if len(skips) == 1 else "they need up to"
+    unknown = f" ({len(skips) - len(requests)} do not tell)" if len(requests) < len(skips) else ""
+    return f"{needs} {format_bytes(max(requests))}{unknown}"
+
+
+def _format_by_layer(skips: _Skips) -> str:
+    """Layers with their largest requests in bytes, the largest first; no more than a reader takes in."""
+    largest: dict[str, int] = {}
+    for name, tactic in skips:
+        largest[name] = max(largest.get(name, 0), tactic.requested_bytes or 0)
+    ordered = sorted(largest.items(), key=lambda item: (-item[1], item[0]))
+    listed = [
+        f"{shorten_middle(printable(name), 60)}: {size or 'not told'}"
+        for name, size in ordered[:NAMED_LAYERS]
+    ]
+    more = [f"and {len(ordered) - NAMED_LAYERS} more"] if len(ordered) > NAMED_LAYERS else []
+    return "; ".join([*listed, *more])
+
+
+def _skipped_layers(context: Context, skips: _Skips) -> list[Layer]:
+    return [layer for name, _ in skips for layer in context.layers_by_tuning.get(name, ())]
+
+
+def _device_bytes(trace: BuildTrace) -> int | None:
+    for label, value in trace.options.device.items():
+        if "Global Memory" in label and (match := _MEMORY.search(value)):
+            return int(match["mib"]) * _MIB
+    return None
+
+
+@rule(
+    "BUILD002",
+    "Workspace is not what was meant",
+    Severity.ERROR,
+    looks_for="A workspace below 1 MiB (error), below 16 MiB (warning) or above 1 TiB (error), as trtexec understood it; "
+    "or, where that is not told, `workspace:1024MiB` with TensorRT 10.1 or later.",
+    why="Since 10.1 trtexec takes the last letter as the unit, and the B of MiB means bytes: the build then has no "
+    "scratch memory, and its times say nothing about the model.",
+    remedy="Write --memPoolSize=workspace:1024 or workspace:1024M.",
+    references=(_TRTEXEC,),
+    not_when="The same argument before 10.0, where it is read as MiB: the understood value decides.",
+)
+def odd_workspace(context: Context) -> Findings:
     run = build_run(context.engine)
-    asked = _SUFFIXED.search(run.argument("--memPoolSize") or "")
-    size = run.workspace_mib
-    if size is not None:
-        if not SMALL_MIB <= size <= MOST_MIB:
-            yield _odd_workspace(run, size, asked[0] if asked else None)
-        return
+    argument, size = run.argument("--memPoolSize"), run.workspace_mib
+    asked = _SUFFIXED.search(argument or "")
     version = version_of(context.engine)
-    if asked and version and version >= LAST_LETTER_DECIDES:
-        yield Finding(
-            "BUILD002",
+    pools = run.options.get("Memory Pools", "")
+    if size is not None:
+        if SMALL_MIB <= size <= MOST_MIB:
+            return
+        effect = "that is no limit at all, and not what was meant"
+        if size < SMALL_MIB:
+            effect = "tactics that need scratch memory were not tried"
+        given = f" (given as {asked[0]})" if asked else ""
+        yield finding(
+            f"The workspace of the build was {size:.6g} MiB{given}: {effect}.",
+            severity=Severity.WARNING if LEAST_MIB <= size < SMALL_MIB else None,
+            confidence=Confidence.HIGH,
+            evidence={"workspace_mib": size, "memPoolSize": argument, "source": run.source},
+        )
+    elif asked and version and version >= LAST_LETTER_DECIDES:
+        yield finding(
             f"The build was given --memPoolSize={asked[0]}; since TensorRT 10.1 trtexec reads that as {asked['number']} "
             "bytes.",
-            confidence=Confidence.MEDIUM,
-            evidence=(
-                Evidence("memPoolSize", asked[0]),
-                Evidence("tensorrt", context.engine.tensorrt_version),
-            ),
+            evidence={"memPoolSize": asked[0], "tensorrt": context.engine.tensorrt_version},
         )
-    elif not run.options.get("Memory Pools", "").startswith("workspace:"):
-        cut = run.options.get("Memory Pools")
-        reason = (
-            "the metadata cuts the value of Memory Pools: keep the log of the build" if cut else NO_OPTIONS
-        )
-        yield NotChecked("BUILD002", reason)
+    elif not pools.startswith("workspace:"):
+        cut = "the metadata cuts the value of Memory Pools: keep the log of the build"
+        yield not_checked(cut if pools else NO_OPTIONS)
 
 
-def _odd_workspace(run: TrtexecRun, size: float, asked: str | None) -> Finding:
-    small = size < SMALL_MIB
-    given = f" (given as {asked})" if asked else ""
-    words = (
-        "tactics that need scratch memory were not tried"
-        if small
-        else "that is no limit at all, and not what was meant"
-    )
-    return Finding(
-        "BUILD002",
-        f"The workspace of the build was {size:.6g} MiB{given}: {words}.",
-        severity=Severity.WARNING if LEAST_MIB <= size < SMALL_MIB else None,
-        confidence=Confidence.HIGH,
-        evidence=(
-            Evidence("workspace_mib", size),
-            Evidence("memPoolSize", run.argument("--memPoolSize")),
-            Evidence("source", run.source),
-        ),
-    )
-
-
-def _timing_cache(context: Context) -> Iterator[Finding | NotChecked]:
-    run = build_run(context.engine)
-    told = context.build_trace
-    cache = None if told is None or told.only_loads else told.cache
+@rule(
+    "BUILD003",
+    "Built without a lasting timing cache",
+    Severity.INFO,
+    looks_for="timingCacheMode local or disable in the build options or the log; or a global cache whose file could not "
+    "be read, or that served nothing, as the log of the build tells.",
+    why="Tactics that are within noise of each other are chosen anew in each build: times and results differ between "
+    "builds of one model, and each takes its full time.",
+    remedy="--timingCacheFile=FILE, kept between builds; in CI also --errorOnTimingCacheMiss, and locked clocks.",
+    references=(BUILDER_PERFORMANCE, issue(4730)),
+    not_when="A cache that was given but cold where there is no log of the build: only the log tells.",
+)
+def cold_timing_cache(context: Context) -> Findings:
+    run, trace = build_run(context.engine), context.build_trace
+    cache = None if trace is None or trace.only_loads else trace.cache
     mode = run.options.get("timingCacheMode", "").lower() or (cache.mode if cache else None)
     if not mode:
-        yield NotChecked(
-            "BUILD003", NO_OPTIONS if not run.options else "the build options do not state timingCacheMode"
-        )
+        yield not_checked("the build options do not state timingCacheMode" if run.options else NO_OPTIONS)
     elif mode in ("local", "disable"):
-        words = "for this build only" if mode == "local" else "off"
-        yield Finding(
-            "BUILD003",
-            f"The timing cache was {words}: the next build measures every tactic anew and may choose others where two are "
-            "close.",
+        yield finding(
+            f"The timing cache was {'for this build only' if mode == 'local' else 'off'}: the next build measures every "
+            "tactic anew and may choose others where two are close.",
             confidence=Confidence.HIGH,
-            evidence=(
-                Evidence("timingCacheMode", mode),
-                Evidence("timingCacheFile", run.options.get("timingCacheFile") or None),
-                Evidence("source", run.source),
-            ),
+            evidence={
+                "timingCacheMode": mode,
+                "timingCacheFile": run.options.get("timingCacheFile") or None,
+                "source": run.source,
+            },
         )
     elif cache is not None and (cache.unreadable is not None or _served_nothing(cache)):
-        yield _cold_cache(cache)
+        name = cache.unreadable or cache.file
+        named = f" {printable(name)}" if name else ""
+        state = " could not be read" if cache.unreadable is not None else " had nothing for this network"
+        yield finding(
+            f"The timing cache{named}{state}: this build measured every tactic anew; if it was not the first one, its "
+            "choices may differ from those before.",
+            confidence=Confidence.HIGH,
+            evidence={
+                "timingCacheFile": name,
+                "entries": cache.entries,
+                "hits": cache.hits,
+                "saved_bytes": cache.saved_bytes,
+            },
+            remedy="Keep the file that this build wrote, and give it to the next one; in CI also --errorOnTimingCacheMiss.",
+        )
 
 
 def _served_nothing(cache: TimingCache) -> bool:
@@ -115,48 +304,38 @@ def _served_nothing(cache: TimingCache) -> bool:
     return cache.hits == 0 and bool(cache.entries) and not cache.cached_results
 
 
-def _cold_cache(cache: TimingCache) -> Finding:
-    name = cache.unreadable or cache.file
-    called = f" {printable(name)}" if name else ""
-    missing = " could not be read" if cache.unreadable is not None else " had nothing for this network"
-    return Finding(
-        "BUILD003",
-        f"The timing cache{called}{missing}: this build measured every tactic anew; if it was not the first one, its choices "
-        "may differ from those before.",
-        confidence=Confidence.HIGH,
-        evidence=(
-            Evidence("timingCacheFile", name),
-            Evidence("entries", cache.entries),
-            Evidence("hits", cache.hits),
-            Evidence("saved_bytes", cache.saved_bytes),
-        ),
-        remedy="Keep the file that this build wrote, and give it to the next one; in CI also --errorOnTimingCacheMiss.",
-    )
-
-
-def _limited_search(context: Context) -> Iterator[Finding | NotChecked]:
+@rule(
+    "BUILD004",
+    "The search for kernels was limited",
+    Severity.INFO,
+    looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1; restricted mode, refit, "
+    "stripped weights; sparsity without a sparse kernel; as a warning version or hardware compatibility.",
+    why="Kernels that were not tried, or not allowed, may be the faster ones.",
+    remedy="If it is not on purpose, build once with the defaults and compare.",
+    references=(BUILDER_PERFORMANCE, _COMPATIBILITY),
+    columns=("tactic",),
+)
+def limited_search(context: Context) -> Findings:
     run = build_run(context.engine)
     if not run.is_stated:
-        yield NotChecked("BUILD004", NO_OPTIONS)
+        yield not_checked(NO_OPTIONS)
         return
-    limits = [*_search_limits(run), *_compatibility_limits(run)]
-    sparse = run.options.get("Sparsity", "").lower()
+    limits = dict(_find_limits(run))
+    sparsity = run.options.get("Sparsity", "")
     tactics = [tactic for layer in context.layers if (tactic := context.tactic(layer))]
-    if sparse.startswith(("enable", "force")) and tactics and not any(one.is_sparse for one in tactics):
-        limits.append(("Sparsity", f"{run.options['Sparsity']}, and not one kernel is sparse"))
+    is_dense = bool(tactics) and not any(tactic.is_sparse for tactic in tactics)
+    if sparsity.lower().startswith(("enable", "force")) and is_dense:
+        limits["Sparsity"] = f"{sparsity}, and not one kernel is sparse"
     if limits:
-        serious = any(name in _SERIOUS for name, _ in limits)
-        yield Finding(
-            "BUILD004",
-            f"The choice of kernels was limited by {plural(len(limits), 'option')}: "
-            f"{'; '.join(f'{name} {printable(value)}' for name, value in limits)}.",
-            severity=Severity.WARNING if serious else Severity.INFO,
-            confidence=Confidence.MEDIUM,
-            evidence=tuple(Evidence(name, value) for name, value in limits),
+        listed = "; ".join(f"{name} {printable(value)}" for name, value in limits.items())
+        yield finding(
+            f"The choice of kernels was limited by {plural(len(limits), 'option')}: {listed}.",
+            severity=Severity.INFO if _SERIOUS.isdisjoint(limits) else Severity.WARNING,
+            evidence=limits,
         )
 
 
-def _search_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
+def _find_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
     level = run.number("BuilderOptimizationLevel")
     if level is not None and 0 <= level <= HEURISTIC_LEVELS:
         yield "BuilderOptimizationLevel", f"{level:.0f} (default 3)"
@@ -169,127 +348,160 @@ def _search_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
         yield "Tactic sources", sources
     if run.number("avgTiming") == 1:
         yield "avgTiming", "1 (each tactic measured once)"
-
-
-def _compatibility_limits(run: TrtexecRun) -> Iterator[tuple[str, str]]:
     for label in ("Restricted mode", "Version Compatible", "Refit", "Strip weights"):
         if run.enabled(label):
             yield label, "Enabled"
-    level = run.argument("--hardwareCompatibilityLevel")
-    if level and level.lower() != "none":
-        yield "hardwareCompatibilityLevel", level
+    compatibility = run.argument("--hardwareCompatibilityLevel")
+    if compatibility and compatibility.lower() != "none":
+        yield "hardwareCompatibilityLevel", compatibility
 
 
-def _incomplete(context: Context) -> Iterator[Finding | NotChecked]:
-    engine = context.engine
-    if not engine.has_graph:
-        yield NotChecked("BUILD005", "no layer information: export it with --exportLayerInfo")
+@rule(
+    "BUILD005",
+    "Layer information is incomplete",
+    Severity.WARNING,
+    looks_for="Layers that are names only; layers with types but no layouts; dimensions or types that are not told.",
+    why="It limits what every other rule can see.",
+    remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
+    references=(COMMAND_LINE_PROGRAMS,),
+    columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
+    not_when="Myelin layers without layouts, which TensorRT never tells.",
+)
+def incomplete_layers(context: Context) -> Findings:
+    count = len(context.layers)
+    if not context.engine.has_graph:
+        yield not_checked("no layer information: export it with --exportLayerInfo")
         return
-    if engine.names_only:
-        yield Finding(
-            "BUILD005",
+    if context.engine.names_only:
+        yield finding(
             "The layer information holds names only: no rule that needs tensors or tactics can look.",
             confidence=Confidence.HIGH,
-            evidence=(Evidence("layers", len(engine.layers)), Evidence("names_only", True)),
+            evidence={"layers": count, "names_only": True},
         )
         return
     native = [layer for layer in context.layers if layer.parameter_type and (layer.inputs or layer.outputs)]
-    bare = [
-        layer
+    if native and all(
+        tensor.dtype and not tensor.format.layout
         for layer in native
-        if all(tensor.dtype and not tensor.format.layout for tensor in (*layer.inputs, *layer.outputs))
-    ]
-    if native and len(bare) == len(native):
-        yield Finding(
-            "BUILD005",
+        for tensor in (*layer.inputs, *layer.outputs)
+    ):
+        yield finding(
             f"All {plural(len(native), 'layer')} that have layouts show types only, so copies that change the layout cannot "
             "be told from others.",
-            tuple(layer.index for layer in bare),
+            native,
             confidence=Confidence.HIGH,
-            evidence=(
-                Evidence("layers", len(bare)),
-                Evidence("input_formats", bare[0].inputs[0].format.text if bare[0].inputs else None),
-            ),
+            evidence={
+                "layers": len(native),
+                "input_formats": native[0].inputs[0].format.text if native[0].inputs else None,
+            },
             remedy="Export the layer information with an execution context: --exportLayerInfo in a run that also infers.",
         )
-    yield from _dynamic(context)
-
-
-def _dynamic(context: Context) -> Iterator[Finding]:
-    open_layers = [
+    dynamic = [
         layer
         for layer in context.layers
         if any(tensor.dtype is None or -1 in tensor.shape for tensor in (*layer.inputs, *layer.outputs))
     ]
-    if open_layers:
-        yield Finding(
-            "BUILD005",
-            f"Dimensions or types are not told in {plural(len(open_layers), 'layer')} of {len(context.layers)}: "
-            "bytes and products there are unknown.",
-            tuple(layer.index for layer in open_layers),
+    if dynamic:
+        yield finding(
+            f"Dimensions or types are not told in {plural(len(dynamic), 'layer')} of {count}: bytes and products there are "
+            "unknown.",
+            dynamic,
             confidence=Confidence.HIGH,
-            evidence=(Evidence("layers", len(open_layers)),),
+            evidence={"layers": len(dynamic)},
             remedy="Export the layer information from the profile run, with --shapes set.",
         )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
-        id="BUILD002",
-        title="Workspace is not what was meant",
-        severity=Severity.ERROR,
-        looks_for="A workspace below 1 MiB (error), below 16 MiB (warning) or above 1 TiB (error), as trtexec understood it; "
-        "or, where that is not told, `workspace:1024MiB` with TensorRT 10.1 or later.",
-        why="Since 10.1 trtexec takes the last letter as the unit, and the B of MiB means bytes: the build then has no "
-        "scratch memory, and its times say nothing about the model.",
-        remedy="Write --memPoolSize=workspace:1024 or workspace:1024M.",
-        references=(_TRTEXEC,),
-        columns=(),
-        check=_workspace,
-        not_when="The same argument before 10.0, where it is read as MiB: the understood value decides.",
-    ),
-    Rule(
-        id="BUILD003",
-        title="Built without a lasting timing cache",
-        severity=Severity.INFO,
-        looks_for="timingCacheMode local or disable in the build options or the log; or a global cache whose file could not "
-        "be read, or that served nothing, as the log of the build tells.",
-        why="Tactics that are within noise of each other are chosen anew in each build: times and results differ between "
-        "builds of one model, and each takes its full time.",
-        remedy="--timingCacheFile=FILE, kept between builds; in CI also --errorOnTimingCacheMiss, and locked clocks.",
-        references=(
-            _PERFORMANCE,
-            "NVIDIA/TensorRT#4730: https://github.com/NVIDIA/TensorRT/issues/4730",
-        ),
-        columns=(),
-        check=_timing_cache,
-        not_when="A cache that was given but cold where there is no log of the build: only the log tells.",
-    ),
-    Rule(
-        id="BUILD004",
-        title="The search for kernels was limited",
-        severity=Severity.INFO,
-        looks_for="Optimization level 0 to 2, MaxTactics, heuristics, tactic sources, avgTiming 1; restricted mode, "
-        "refit, stripped weights; sparsity without a sparse kernel; as a warning version or hardware compatibility.",
-        why="Kernels that were not tried, or not allowed, may be the faster ones.",
-        remedy="If it is not on purpose, build once with the defaults and compare.",
-        references=(_PERFORMANCE, _COMPATIBILITY),
-        columns=("tactic",),
-        check=_limited_search,
-    ),
-    Rule(
-        id="BUILD005",
-        title="Layer information is incomplete",
-        severity=Severity.WARNING,
-        looks_for="Layers that are names only; layers with types but no layouts; dimensions or types that are not told.",
-        why="It limits what every other rule can see.",
-        remedy="Build with --profilingVerbosity=detailed and export with --exportLayerInfo.",
-        references=(
-            "Command-Line Programs (trtexec): "
-            "https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html",
-        ),
-        columns=("layer_type", "input_formats", "output_formats", "input_shapes"),
-        check=_incomplete,
-        not_when="Myelin layers without layouts, which TensorRT never tells.",
-    ),
+@rule(
+    "BUILD006",
+    "Tactics were chosen by chance",
+    Severity.INFO,
+    looks_for="Layers whose second tactic, in the same formats, took within 2 % of the chosen one when the builder timed "
+    "them.",
+    why=f"{TIMED_ALONE} Within its noise the next build may choose the other, so that latency, numerical results and sizes "
+    "differ between builds of one model.",
+    remedy="Keep the choice with --timingCacheFile=FILE; lock the clocks while building, and raise --avgTiming.",
+    references=(BUILDER_PERFORMANCE, issue(4730)),
+    columns=("name", "kind"),
+    not_when="Layers for which one tactic alone was timed, or whose result came from a cache that tells one time.",
+    needs=(verbose_log,),
+    thresholds={"margin_pct": 2.0},  # what the build log's report calls a near tie
 )
+def near_ties(context: Context, margin_pct: float) -> Findings:
+    compared = [
+        (abs(margin), layer, choice)
+        for layer, choice in zip(context.layers, context.choices, strict=True)
+        if layer.kind.is_work and (margin := choice.margin_pct) is not None
+    ]
+    if not compared:
+        yield not_checked("the build log times no two tactics for any layer of this engine")
+        return
+    ties = [timed for timed in compared if timed[0] < margin_pct]
+    if not ties:
+        return
+    margin, closest, choice = min(ties, key=lambda timed: (timed[0], timed[1].index))
+    layers = [layer for _, layer, _ in ties]
+    yield finding(
+        f"{len(ties)} of {plural(len(compared), 'layer')} with a second tactic {'was' if len(ties) == 1 else 'were'} decided "
+        f"by less than {margin_pct:g} %, which is chance: closest is {quote_layer(closest)}, {margin:.2g} %.",
+        layers,
+        confidence=Confidence.HIGH,
+        evidence={
+            "near_ties": len(ties),
+            "layers_compared": len(compared),
+            "closest_margin_pct": margin,
+            "chosen_tuning_ms": choice.chosen.time_ms if choice.chosen else None,
+            "second_tuning_ms": choice.second.time_ms if choice.second else None,
+            "latency_ms": sum_ms(layers),
+        },
+    )
+
+
+@rule(
+    "BUILD007",
+    "One layer takes much of the build",
+    Severity.INFO,
+    looks_for="A layer whose tuning took 10 s or more and at least a fifth of the whole build.",
+    why="The build waits for it each time, unless a timing cache remembers.",
+    remedy="--timingCacheFile=FILE keeps its result; --builderOptimizationLevel and --maxTactics limit what is tried. "
+    "For a dynamic input, fewer optimization profiles do.",
+    references=(BUILDER_PERFORMANCE,),
+    columns=("name",),
+    not_when="Results out of the cache. Before TensorRT 8.6 only whole seconds are known.",
+    needs=(verbose_log,),
+    thresholds={"share_pct": 20.0, "seconds": 10.0},
+)
+def slow_tuning(context: Context, share_pct: float, seconds: float) -> Findings:
+    from trex_tui.analysis.build import build_seconds
+
+    trace = context.log
+    spent: dict[str, float] = {}
+    tactics: Counter[str] = Counter()
+    for tuning in trace.tunings:
+        tactics[tuning.name] += tuning.tactic_count
+        time = _tuning_seconds(tuning)
+        if time is not None:
+            spent[tuning.name] = spent.get(tuning.name, 0.0) + time
+    whole = build_seconds(trace.phases) or trace.stated_seconds or math.fsum(spent.values())
+    if not spent or not whole:
+        yield not_checked("the build log does not tell how long the tuning of any layer took")
+        return
+    for name, time in sorted(spent.items(), key=lambda item: (-item[1], item[0])):
+        if time < seconds or 100.0 * time < share_pct * whole:
+            continue
+        timed = f" for {plural(tactics[name], 'tactic')}" if tactics[name] else ""
+        yield finding(
+            f"Tuning {quote(name)} took {time:.0f} s{timed}, {100.0 * time / whole:.0f} % of the build.",
+            context.layers_by_tuning.get(name, ()),
+            confidence=Confidence.HIGH,
+            evidence={"tuning_s": time, "build_s": whole, "tactics_timed": tactics[name]},
+        )
+
+
+def _tuning_seconds(tuning: LayerTuning) -> float | None:
+    """As the log states it (8.6 and later), else between its stamps, which are whole seconds."""
+    if tuning.seconds is not None:
+        return tuning.seconds
+    if tuning.began_s is None or tuning.ended_s is None:
+        return None
+    return tuning.ended_s - tuning.began_s

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context
+from trex_tui.engine.model import Device, Layer
+from trex_tui.lint.context import Context, details
 from trex_tui.lint.lint_text import (
     CONVOLUTION_GUIDE,
     CUTLASS,
-    NO_DETAILS,
+    NO_PROFILE,
+    QUANTIZED_TYPES,
     TENSOR_CORES,
-    called,
+    format_time,
     issue,
-    time_text,
+    latencies,
+    quote_layer,
+    sum_ms,
 )
-from trex_tui.lint.model import Confidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
 from trex_tui.lint.savings import (
     TENSOR_CORE_FORMULA,
     bandwidth_share,
-    evidence,
     fraction,
     is_busy,
+    layer_evidence,
     moving_ms,
-    stake,
+    saving,
     tensor_core_ms,
     tensor_cores_for,
 )
+from trex_tui.text import plural
 
 FIRST_CHANNELS = 4
 """Up to this many input channels a convolution is a first one: no kernel fills its products with so few."""
 WINOGRAD_SAVING = 2.25
 """A 3×3 Winograd kernel on 2×2 outputs multiplies 16 times where the direct one does 36 times."""
+STEM_SLACK = 4.0
+"""First convolutions in FP16 on tensor cores take 3.5 times what their bytes need on both engines with batch 32 that were
+measured (ResNet stems on A100 and RTX 3090), rounded up; with batch 1 it was 5 and 12 times, so there 4 promises too much."""
+SMALLEST_BATCH = 8
+"""With smaller batches than this the estimate for a first convolution has low confidence."""
 NO_TACTIC = "the name of the tactic is missing, or does not tell whether the kernel runs on tensor cores"
 NO_DEVICE = (
     "the device is unknown: keep trtexec's log, or state the device, and tensor cores and peaks are known"
@@ -52,7 +68,7 @@ def is_product_for_tensor_cores(context: Context, layer: Layer) -> bool:
     return not context.is_matrix_vector(layer)
 
 
-def on_cuda_cores(context: Context, rule: str, layers: list[Layer]) -> Iterator[Finding | NotChecked]:
+def find_on_cuda_cores(context: Context, layers: list[Layer]) -> Findings:
     """Reduced-precision products whose kernels are known to run on CUDA cores, where tensor cores would do better."""
     unknown = unstated = 0
     for layer in layers:
@@ -66,97 +82,121 @@ def on_cuda_cores(context: Context, rule: str, layers: list[Layer]) -> Iterator[
         available = tensor_cores_for(context, precision)
         if available is None:
             unstated += 1
-        if available and (finding := _on_cuda_cores(context, rule, layer, precision)):
-            yield finding
+        elif available and not is_busy(context, layer):
+            yield from _compare_with_tensor_cores(context, layer, precision)
     if unknown:
-        yield NotChecked(rule, NO_TACTIC, unknown)
+        yield not_checked(NO_TACTIC, unknown)
     if unstated:
-        yield NotChecked(rule, NO_DEVICE, unstated)
+        yield not_checked(NO_DEVICE, unstated)
 
 
-def _on_cuda_cores(context: Context, rule: str, layer: Layer, precision: DataType) -> Finding | None:
-    if is_busy(context, layer):
-        return None
-    better = tensor_core_ms(context, layer, precision)
-    if better is not None and layer.latency_ms is not None and better >= layer.latency_ms:
-        return None
-    won = stake(layer, layer.latency_ms - better) if better is not None and layer.latency_ms else None
+def _compare_with_tensor_cores(context: Context, layer: Layer, precision: DataType) -> Findings:
+    better, time = tensor_core_ms(context, layer, precision), layer.latency_ms
+    if better is not None and time is not None and better >= time:
+        return
+    savings = saving(layer, time - better) if better is not None and time else None
     share = bandwidth_share(context, layer)
-    return Finding(
-        rule,
-        f"{called(layer)} multiplies {precision.value} on CUDA cores: "
-        f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
-        (layer.index,),
-        confidence=Confidence.LOW if won is None and context.has_profile else Confidence.MEDIUM,
-        stakes_ms=fraction(context, layer, 1.0) if won is None else won,
+    yield finding(
+        f"{quote_layer(layer)} multiplies {precision.value} on CUDA cores: {context.format_time(layer)}.",
+        [layer],
+        confidence=Confidence.LOW if savings is None and context.has_profile else Confidence.MEDIUM,
+        savings=fraction(context, layer, 1.0) if savings is None else savings,
         formula="latency_ms: an upper bound, the peaks or the work are not known"
-        if won is None
+        if savings is None
         else TENSOR_CORE_FORMULA,
-        evidence=evidence(
+        evidence=layer_evidence(
             layer, tensor_cores="no", bandwidth_pct=None if share is None else round(100 * share, 1)
         ),
     )
 
 
-def _reduced_on_cuda_cores(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("CONV001", NO_DETAILS)
-        return
+@rule(
+    "CONV001",
+    "Reduced-precision convolution on CUDA cores",
+    Severity.WARNING,
+    looks_for="A convolution or deconvolution whose data is FP16, BF16, INT8, FP8, INT4 or FP4 and whose kernel, by its "
+    "name, does not use tensor cores.",
+    why="The device's tensor cores multiply these types several times faster than its CUDA cores.",
+    remedy="Make the channels fit (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they stay in layouts "
+    "of 32 channels: layouts of 4 lead to DP4A kernels. Give the builder more workspace.",
+    references=(TENSOR_CORES, CUTLASS, issue(1310)),
+    columns=("kind", "tactic", "tensor_cores", "precision", "latency_ms", "macs", "input_formats"),
+    not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per group; one output "
+    "position; layers at 60 % of the memory bandwidth or more; devices without tensor cores.",
+    needs=(details,),
+)
+def reduced_convolution_on_cuda_cores(context: Context) -> Findings:
     wanted = [layer for layer in context.layers if is_product_for_tensor_cores(context, layer)]
-    yield from on_cuda_cores(context, "CONV001", wanted)
+    return find_on_cuda_cores(context, wanted)
 
 
-def _tf32_pays(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("CONV002", NO_DETAILS)
-        return
-    found = [layer for layer in context.layers if _is_single_on_cuda_cores(context, layer)]
+@rule(
+    "CONV002",
+    "FP32 on CUDA cores where TF32 pays",
+    Severity.WARNING,
+    looks_for="A convolution or GEMM with FP32 data on CUDA cores, on a device whose TF32 peak is at least 1.5 times its "
+    "FP32 peak.",
+    why="From compute capability 8.0 on, tensor cores take FP32 data rounded to TF32.",
+    remedy="Allow TF32 (leave --noTF32 away), or better FP16 or BF16.",
+    references=(TENSOR_CORES,),
+    columns=("kind", "tactic", "tensor_cores", "input_formats", "latency_ms", "macs"),
+    not_when="GeForce RTX 30, whose TF32 peak is that of FP32; Winograd kernels, unless TF32 makes up for the 2.25 times "
+    "fewer multiplications; depthwise, first and matrix-vector layers; layers at 60 % of the bandwidth or more.",
+    needs=(details,),
+    thresholds={"peak_ratio": 1.5},
+)
+def single_precision_on_cuda_cores(context: Context, peak_ratio: float) -> Findings:
+    layers = [layer for layer in context.layers if _is_single_on_cuda_cores(context, layer)]
     single = peak_ops(context.device, DataType.FP32, tensor_cores=False).flop_per_s
     tensor = peak_ops(context.device, DataType.TF32, tensor_cores=True).flop_per_s
-    if found and not (single and tensor):
-        yield NotChecked("CONV002", NO_DEVICE, len(found))
+    if not single or not tensor:
+        if layers:
+            yield not_checked(NO_DEVICE, len(layers))
         return
-    for layer in found:
-        tactic = context.tactic(layer)
-        saving = WINOGRAD_SAVING if tactic and tactic.is_winograd else 1.0
-        ratio = (tensor or 0.0) / ((single or 1.0) * saving)
-        if ratio >= context.threshold("CONV002.peak_ratio", 1.5) and not is_busy(context, layer):
-            yield _tf32_finding(context, layer, ratio)
+    for layer in layers:
+        tactic, time = context.tactic(layer), layer.latency_ms
+        ratio = tensor / (single * (WINOGRAD_SAVING if tactic and tactic.is_winograd else 1.0))
+        if ratio < peak_ratio or is_busy(context, layer):
+            continue
+        moving = moving_ms(context, context.bytes(layer)) or 0.0
+        better = None if time is None else max(time / ratio, moving, context.floor_ms or 0.0)
+        yield finding(
+            f"{quote_layer(layer)} multiplies FP32 on CUDA cores where TF32 has {ratio:.1f} times the peak: "
+            f"{context.format_time(layer)}.",
+            [layer],
+            savings=saving(layer, None if time is None or better is None else time - better),
+            formula="latency_ms − max(latency_ms · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 "
+            "peak of a Winograd kernel counts 2.25 times",
+            evidence=layer_evidence(layer, peak_ratio=round(ratio, 2)),
+        )
 
 
 def _is_single_on_cuda_cores(context: Context, layer: Layer) -> bool:
-    if context.input_type(layer) is not DataType.FP32:
-        return False
     tactic = context.tactic(layer)
-    if tactic is None or tactic.tensor_cores is not False:
+    if context.input_type(layer) is not DataType.FP32 or tactic is None or tactic.tensor_cores is not False:
         return False
     if layer.kind is LayerKind.GEMM:
         return not context.is_matrix_vector(layer)
     return is_product_for_tensor_cores(context, layer)
 
 
-def _tf32_finding(context: Context, layer: Layer, ratio: float) -> Finding:
-    moving = moving_ms(context, context.bytes(layer))
-    time = layer.latency_ms
-    better = None if time is None else max(time / ratio, moving or 0.0, context.floor_ms or 0.0)
-    return Finding(
-        "CONV002",
-        f"{called(layer)} multiplies FP32 on CUDA cores where TF32 has {ratio:.1f} times the peak: "
-        f"{time_text(time, context.pct(time))}.",
-        (layer.index,),
-        stakes_ms=stake(layer, None if time is None or better is None else time - better),
-        formula="latency_ms − max(latency_ms · FP32 peak / TF32 peak, bytes / bandwidth, shortest layer); the FP32 peak "
-        "of a Winograd kernel counts 2.25 times",
-        evidence=evidence(layer, peak_ratio=round(ratio, 2)),
-    )
-
-
-def _padded_channels(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("CONV003", NO_DETAILS)
-        return
+@rule(
+    "CONV003",
+    "Channels are padded up to what tensor cores take",
+    Severity.INFO,
+    looks_for="A convolution that may run on tensor cores, of whose products at least 10 % are padding: channels rounded "
+    "up to 4 (TF32), 8 (FP16, BF16), 16 (INT8, FP8; FP16 with sparse weights), 32 (INT8 in layouts of 32 channels).",
+    why="Tensor cores take channels in groups. What is missing to a full group is computed as zeros.",
+    remedy="Round the widths of the network up: the extra channels cost almost nothing. Ask whether they buy accuracy.",
+    references=(TENSOR_CORES, CONVOLUTION_GUIDE, issue(1310)),
+    columns=("kind", "tensor_cores", "input_formats", "input_shapes", "output_shapes", "latency_ms"),
+    not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: CONV001). Grouped "
+    "convolutions count the channels of one group.",
+    needs=(details,),
+    thresholds={"waste_pct": 10.0},
+)
+def padded_channels(context: Context, waste_pct: float) -> Findings:
     dynamic = 0
-    least = context.threshold("CONV003.waste_pct", 10.0) / 100
     for layer in context.layers:
         granule = _granule(context, layer)
         if granule is None:
@@ -164,10 +204,36 @@ def _padded_channels(context: Context) -> Iterator[Finding | NotChecked]:
         channels, maps = context.channels(layer), _maps(layer)
         if channels is None or maps is None:
             dynamic += 1
-        elif finding := _padding(context, layer, (channels, maps), granule, least):
-            yield finding
+            continue
+        groups = context.groups(layer)
+        given = [max(1, size // groups) for size in (channels, maps)]
+        padded = [-(-size // granule) * granule for size in given]
+        waste = 1 - given[0] * given[1] / (padded[0] * padded[1])
+        if waste < waste_pct / 100:
+            continue
+        savings = fraction(context, layer, _time_on_padding(context, layer, waste))
+        share = context.pct(sum(savings.values())) if savings else None
+        sides = zip(("input", "output"), given, padded, strict=True)
+        free = [f"{full - size} more {side} channels" for side, size, full in sides if full > size]
+        yield finding(
+            f"{quote_layer(layer)} has {given[0]} input and {given[1]} output channels"
+            f"{' per group' if groups > 1 else ''}, computed as {padded[0]} and {padded[1]}: "
+            f"{100 * waste:.0f} % of the products are padding; {' and '.join(free)} would be almost free.",
+            [layer],
+            severity=Severity.WARNING if share is not None and share >= 2 else None,
+            savings=savings,
+            formula="latency_ms · (1 − C · K / (C and K rounded up to the granule)); bound by bandwidth, latency_ms · (1 "
+            "− footprint_bytes / footprint_allocated_bytes); bound by its launch, nothing",
+            evidence=layer_evidence(
+                layer,
+                in_channels=given[0],
+                out_channels=given[1],
+                granule=granule,
+                waste_pct=round(100 * waste, 1),
+            ),
+        )
     if dynamic:
-        yield NotChecked("CONV003", "a dimension is dynamic: export the layers in the profile run", dynamic)
+        yield not_checked("a dimension is dynamic: export the layers in the profile run", dynamic)
 
 
 def _maps(layer: Layer) -> int | None:
@@ -193,42 +259,6 @@ def _granule(context: Context, layer: Layer) -> int | None:
     return 32 if precision in (DataType.FP4, DataType.INT4) else None
 
 
-def _padding(
-    context: Context, layer: Layer, sizes: tuple[int, int], granule: int, least: float
-) -> Finding | None:
-    groups = context.groups(layer)
-    given = [max(1, size // groups) for size in sizes]
-    padded = [-(-size // granule) * granule for size in given]
-    waste = 1 - given[0] * given[1] / (padded[0] * padded[1])
-    if waste < least:
-        return None
-    won = fraction(context, layer, _time_on_padding(context, layer, waste))
-    share = context.pct(sum(won.values())) if won else None
-    free = [
-        f"{extra} more {side} channels"
-        for extra, side in ((padded[0] - given[0], "input"), (padded[1] - given[1], "output"))
-        if extra
-    ]
-    return Finding(
-        "CONV003",
-        f"{called(layer)} has {given[0]} input and {given[1]} output channels"
-        f"{' per group' if groups > 1 else ''}, computed as {padded[0]} and {padded[1]}: "
-        f"{100 * waste:.0f} % of the products are padding; {' and '.join(free)} would be almost free.",
-        (layer.index,),
-        severity=Severity.WARNING if share is not None and share >= 2 else None,
-        stakes_ms=won,
-        formula="latency_ms · (1 − C · K / (C and K rounded up to the granule)); bound by bandwidth, latency_ms · (1 − "
-        "footprint_bytes / footprint_allocated_bytes); bound by its launch, nothing",
-        evidence=evidence(
-            layer,
-            in_channels=given[0],
-            out_channels=given[1],
-            granule=granule,
-            waste_pct=round(100 * waste, 1),
-        ),
-    )
-
-
 def _time_on_padding(context: Context, layer: Layer, waste: float) -> float:
     """The part of the layer's time that its padding takes: of the products, or of the bytes where those are the bound."""
     point = context.point(layer)
@@ -241,51 +271,123 @@ def _time_on_padding(context: Context, layer: Layer, waste: float) -> float:
     return waste
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
-        id="CONV001",
-        title="Reduced-precision convolution on CUDA cores",
-        severity=Severity.WARNING,
-        looks_for="A convolution or deconvolution whose data is FP16, BF16, INT8, FP8, INT4 or FP4 and whose kernel, by its "
-        "name, does not use tensor cores.",
-        why="The device's tensor cores multiply these types several times faster than its CUDA cores.",
-        remedy="Make the channels fit (CONV003). Give INT8 convolutions an INT8 output (QDQ002), so that they stay in "
-        "layouts "
-        "of 32 channels: layouts of 4 lead to DP4A kernels. Give the builder more workspace.",
-        references=(TENSOR_CORES, CUTLASS, issue(1310)),
-        columns=("kind", "tactic", "tensor_cores", "precision", "latency_ms", "macs", "input_formats"),
-        check=_reduced_on_cuda_cores,
-        not_when="Depthwise convolutions, which have no tensor-core kernels; at most 4 input channels per group; one output "
-        "position; layers at 60 % of the memory bandwidth or more; devices without tensor cores.",
-    ),
-    Rule(
-        id="CONV002",
-        title="FP32 on CUDA cores where TF32 pays",
-        severity=Severity.WARNING,
-        looks_for="A convolution or GEMM with FP32 data on CUDA cores, on a device whose TF32 peak is at least 1.5 times its "
-        "FP32 peak.",
-        why="From compute capability 8.0 on, tensor cores take FP32 data rounded to TF32.",
-        remedy="Allow TF32 (leave --noTF32 away), or better FP16 or BF16.",
-        references=(TENSOR_CORES,),
-        columns=("kind", "tactic", "tensor_cores", "input_formats", "latency_ms", "macs"),
-        check=_tf32_pays,
-        not_when="GeForce RTX 30, whose TF32 peak is that of FP32; Winograd kernels, unless TF32 makes up for the 2.25 times "
-        "fewer multiplications; depthwise, first and matrix-vector layers; layers at 60 % of the bandwidth or more.",
-    ),
-    Rule(
-        id="CONV003",
-        title="Channels are padded up to what tensor cores take",
-        severity=Severity.INFO,
-        looks_for="A convolution that may run on tensor cores, of whose products at least 10 % are padding: channels "
-        "rounded up "
-        "to 4 (TF32), 8 (FP16, BF16), 16 (INT8, FP8; FP16 with sparse weights), 32 (INT8 in layouts of 32 channels).",
-        why="Tensor cores take channels in groups. What is missing to a full group is computed as zeros.",
-        remedy="Round the widths of the network up: the extra channels cost almost nothing. Ask whether they buy accuracy.",
-        references=(TENSOR_CORES, CONVOLUTION_GUIDE, issue(1310)),
-        columns=("kind", "tensor_cores", "input_formats", "input_shapes", "output_shapes", "latency_ms"),
-        check=_padded_channels,
-        not_when="Depthwise and first convolutions, kernels on CUDA cores, INT8 layouts of 4 channels (DP4A: "
-        "CONV001). Grouped "
-        "convolutions count the channels of one group.",
-    ),
+@rule(
+    "CONV004",
+    "First convolution is expensive",
+    Severity.WARNING,
+    looks_for="A convolution with at most 4 input channels that takes 3 % of the layers' time or more: a warning if it is "
+    "quantized or runs on CUDA cores.",
+    why="With so few channels most of what a kernel could multiply at once is padding. Quantized, it needs a Q before it, "
+    "often DP4A kernels, and a conversion behind it, and is slower than in FP16.",
+    remedy="Leave it in FP16 in quantized networks; feed it in the layout that it reads; or pack pixels into channels.",
+    references=(CONVOLUTION_GUIDE, QUANTIZED_TYPES, issue(993)),
+    columns=("kind", "input_shapes", "input_formats", "tactic", "tensor_cores", "latency_ms"),
+    not_when="Depthwise convolutions, and stems fused with their activation and pool.",
+    needs=(details,),
+    thresholds={"share_pct": 3.0},
 )
+def first_convolution(context: Context, share_pct: float) -> Findings:
+    firsts = [layer for layer in context.select(LayerKind.CONVOLUTION) if _is_first(context, layer)]
+    if firsts and not context.has_profile:
+        yield not_checked(NO_PROFILE, len(firsts))
+        return
+    for layer in firsts:
+        if context.share_pct(layer) >= share_pct:
+            yield _describe_first(context, layer)
+
+
+def _is_first(context: Context, layer: Layer) -> bool:
+    if context.is_depthwise(layer) or "pool" in f"{layer.layer_type} {layer.parameter_type}".lower():
+        return False  # fused with activation and pool: as good as it gets
+    channels = context.channels(layer)
+    return channels is not None and channels <= FIRST_CHANNELS
+
+
+def _describe_first(context: Context, layer: Layer) -> Finding:
+    tactic = context.tactic(layer)
+    quantized = context.is_quantized(layer)
+    on_cuda_cores = tactic is not None and tactic.tensor_cores is False
+    unit = "tensor cores" if tactic and tactic.tensor_cores else "unknown units"
+    copies = _find_conversions(context, layer, both_sides=quantized)
+    savings = latencies(copies)
+    formula = "latency_ms of the reformats that only serve it"
+    remedy = (
+        "Give the network its input in the layout that it reads (FMT004), or pack 2×2 pixels into channels (space to "
+        "depth). Often this is as good as it gets."
+    )
+    if on_cuda_cores:
+        unit = "CUDA cores"
+        savings |= _save_with_halves(context, layer)
+        formula = "latency_ms − 4 · bytes with 16-bit elements / bandwidth, plus what only serves it: Q, DQ and reformats"
+        remedy = "Let it run in FP16; or pack 2×2 pixels into channels (space to depth), so that it reads four times as many."
+    if quantized:
+        remedy = (
+            "Leave the first convolution, and the pool behind it, in FP16: put the first Q behind them. INT8 wins nothing "
+            "with so few channels."
+        )
+    around = f", with {format_time(sum_ms(copies))} of conversions around it" if copies else ""
+    precision = context.input_type(layer)
+    is_large = bool(layer.inputs[0].shape) and layer.inputs[0].shape[0] >= SMALLEST_BATCH
+    return finding(
+        f"{quote_layer(layer)} reads {context.channels(layer)} channels of "
+        f"{precision.value if precision else 'unknown type'} and runs on {unit}: {context.format_time(layer)}{around}.",
+        [layer, *copies],
+        severity=Severity.WARNING if quantized or on_cuda_cores else Severity.INFO,
+        confidence=Confidence.LOW if on_cuda_cores and not is_large else Confidence.MEDIUM,
+        savings=savings,
+        formula=formula if savings else "",
+        evidence=layer_evidence(layer, in_channels=context.channels(layer)),
+        remedy=remedy,
+    )
+
+
+def _find_conversions(context: Context, layer: Layer, *, both_sides: bool) -> list[Layer]:
+    """Reformats and Q that feed it alone; of a quantized one also the widening behind it, or behind its pool."""
+    conversions = [
+        producer
+        for producer in context.producers(layer)
+        if producer.kind in (LayerKind.REFORMAT, LayerKind.QUANTIZE)
+        and [reader.index for reader in context.consumers(producer)] == [layer.index]
+    ]
+    for reader in context.consumers(layer) if both_sides else ():
+        behind = context.consumers(reader) if reader.kind is LayerKind.POOLING else [reader]
+        conversions += [one for one in behind if one.kind is LayerKind.REFORMAT]
+    return conversions
+
+
+def _save_with_halves(context: Context, layer: Layer) -> dict[int, float]:
+    """What a kernel on tensor cores with FP16 data and result would win."""
+    if not layer.inputs or not layer.outputs or layer.latency_ms is None:
+        return {}
+    source, target = layer.inputs[0].volume, layer.outputs[0].volume
+    better = None if source is None or target is None else moving_ms(context, 2 * (source + target))
+    if better is None:
+        return {}
+    return saving(layer, layer.latency_ms - max(STEM_SLACK * better, context.floor_ms or 0.0))
+
+
+@strength(
+    "TC",
+    "Tensor cores are used wherever possible",
+    "Every convolution, GEMM and attention has a tactic on tensor cores; depthwise convolutions, matrix-vector products "
+    "and first convolutions of up to 4 channels do not count.",
+    ("kind", "tensor_cores"),
+)
+def tensor_cores_used(context: Context) -> Finding | None:
+    able = [layer for layer in context.multiplying if _can_use_tensor_cores(context, layer)]
+    tactics = [context.tactic(layer) for layer in able]
+    if not able or not all(tactic is not None and tactic.tensor_cores for tactic in tactics):
+        return None
+    closed = len(context.opaque_blocks)
+    besides = f" ({plural(closed, 'closed Myelin block')} not counted)" if closed else ""
+    text = f"On tensor cores: {len(able)} of {len(able)} convolutions and GEMMs that can be{besides}."
+    return finding(text, able, evidence={"layers": len(able)})
+
+
+def _can_use_tensor_cores(context: Context, layer: Layer) -> bool:
+    if layer.layer_type is None or layer.device is Device.DLA:
+        return False
+    if context.is_depthwise(layer) or context.is_matrix_vector(layer):
+        return False
+    channels = context.channels(layer)
+    return layer.kind is not LayerKind.CONVOLUTION or channels is None or channels > FIRST_CHANNELS

@@ -2,40 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from functools import lru_cache
+from typing import NamedTuple
 
 from trex_tui.analysis.roofline import LAUNCH_FACTOR
+from trex_tui.engine.dtypes import DataType
+from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.lint.context import FLOATING, QUANTIZED, Context
-from trex_tui.lint.dataflow import conversion, flow_of, is_movement, operators
-from trex_tui.lint.lint_text import (
-    FUSIONS,
-    NO_DETAILS,
-    NO_PROFILE,
-    called,
-    indices,
-    issue,
-    ran,
-    time_of,
-    time_text,
-    whole_time,
+from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details, profile
+from trex_tui.lint.dataflow import (
+    MOVING_OPERATORS,
+    beyond,
+    conversion,
+    flow_of,
+    is_movement,
+    operators,
 )
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.rules.layouts import changes_layout, layout_family, sandwiches
-from trex_tui.lint.savings import evidence, types_text
+from trex_tui.lint.lint_text import FUSIONS, TRTEXEC, issue, quote_layer, sum_ms, takes_time
+from trex_tui.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
+from trex_tui.lint.savings import format_types, layer_evidence
 from trex_tui.text import plural
 
+LONGEST_FILLING = 8
+MANY_ELEMENTS = 1024
+"""Without a profile, what is smaller is taken to cost nothing worth telling."""
+MOST_MOVEMENT_PCT = 3.0
 _CHANGES_TYPE = frozenset({LayerKind.REFORMAT, LayerKind.SLICE, LayerKind.SHUFFLE, LayerKind.CONCAT})
 _MAY_TURN_QUANTIZED = _CHANGES_TYPE - {LayerKind.REFORMAT}
 """A reformat to or from a quantized type is a Q or DQ, and QDQ001 tells it."""
 _COPIES = frozenset({"Cast", "Resh", "Res", "Move", "Copy"})
+_LIGHT = frozenset(
+    {
+        LayerKind.PLUGIN,
+        LayerKind.POINTWISE,
+        LayerKind.SCALE,
+        LayerKind.POOLING,
+        LayerKind.SHUFFLE,
+        LayerKind.SLICE,
+        LayerKind.SOFTMAX,
+        LayerKind.REDUCTION,
+        LayerKind.NOOP,
+    }
+)
+_DIGITS = re.compile(r"\d+")
+# How trtexec calls the layouts of bindings (`--inputIOFormats`). NHWC4 and NHWC2 can be bound only as chw4 and chw2, which is
+# the same order of bytes as long as all channels fit one vector.
+_BINDINGS = {
+    "NCHW": "chw",
+    "NC/2HW2": "chw2",
+    "NC/4HW4": "chw4",
+    "NC/16HW16": "chw16",
+    "NC/32HW32": "chw32",
+    "NHWC": "hwc",
+    "NHWC8": "hwc8",
+    "NHWC16": "hwc16",
+    "NDHWC": "dhwc",
+    "NDHWC8": "dhwc8",
+    "NC/32DHW32": "cdhw32",
+}
+_BOUND_TYPES = frozenset(
+    {
+        DataType.FP32,
+        DataType.FP16,
+        DataType.BF16,
+        DataType.INT32,
+        DataType.INT64,
+        DataType.INT8,
+        DataType.UINT8,
+        DataType.BOOL,
+        DataType.FP8,
+        DataType.INT4,
+    }
+)
 
 
-# FMT001
+def _find_plugin(layers: list[Layer]) -> Layer | None:
+    return next((layer for layer in layers if layer.kind is LayerKind.PLUGIN), None)
 
 
-def converts_type(context: Context, layer: Layer) -> bool:
+@rule(
+    "FMT001",
+    "Type conversion inside the network",
+    Severity.WARNING,
+    looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose output has another "
+    "floating-point or quantized type than its input, away from the network's inputs and outputs.",
+    why="Somewhere two neighbours do not agree on a type: a plugin, a constant, a pinned layer, a stem in FP32.",
+    remedy="Make the neighbours agree: the plugin's type, the constant's, the pinned layer's.",
+    references=(FUSIONS, issue(4039), issue(2136)),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="The same type by two names (Half, FP16); Q and DQ, which QDQ001 tells; integer types; the network's edge "
+    "(FMT004).",
+    needs=(details,),
+)
+def type_conversion(context: Context) -> Findings:
+    edge = flow_of(context.engine).at_edge
+    for layer in context.layers:
+        if layer.index in edge or not takes_time(layer) or not _converts_type(context, layer):
+            continue
+        plugin = _find_plugin([*context.producers(layer), *context.consumers(layer)])
+        is_reformat = layer.kind is LayerKind.REFORMAT
+        yield finding(
+            f"{quote_layer(layer)} converts {format_types(layer)}: {context.format_time(layer)}.",
+            [layer],
+            confidence=Confidence.HIGH,
+            savings=[layer] if is_reformat else (),
+            formula="latency_ms: it goes once its neighbours agree" if is_reformat else "",
+            evidence=layer_evidence(layer, kind=layer.kind.value),
+            remedy=f"The plugin {quote_layer(plugin)} next to it asks for that type: let it take the other one."
+            if plugin
+            else "",
+        )
+
+
+def _converts_type(context: Context, layer: Layer) -> bool:
     """Whether a layer that is there to move data changes its type as well."""
     ends = conversion(context, layer) if layer.kind in _CHANGES_TYPE else None
     if ends is None or ends[0].dtype is ends[1].dtype:
@@ -44,127 +134,307 @@ def converts_type(context: Context, layer: Layer) -> bool:
     return types <= (FLOATING | QUANTIZED if layer.kind in _MAY_TURN_QUANTIZED else FLOATING)
 
 
-def _type_conversions(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FMT001", NO_DETAILS)
-        return
-    flow = flow_of(context.engine)
-    edge = flow.at_input | flow.at_output
-    for layer in context.layers:
-        if layer.index in edge or not ran(layer) or not converts_type(context, layer):
+# Layouts that are changed and changed back
+
+
+class Detour(NamedTuple):
+    """A reformat, light work in the other layout, and the reformat back."""
+
+    there: Layer
+    filling: tuple[Layer, ...]
+    back: Layer
+
+
+def _layout_family(tensor: Tensor) -> str | None:
+    """The layout without the width of its vector: `NHWC8` and `NHWC16` are both `NHWC`; None if it is not stated."""
+    layout = tensor.format.layout
+    return _DIGITS.sub("", layout) if layout else None
+
+
+@lru_cache(maxsize=8)
+def _find_detours(engine: Engine) -> tuple[Detour, ...]:
+    """All places where a layout or type is left for light work and taken up again, in execution order."""
+    context, flow = Context(engine), flow_of(engine)
+    detours: list[Detour] = []
+    taken: set[int] = set()
+    for layer in engine.layers:
+        if layer.index in taken or layer.index in flow.at_input or not _changes_layout(layer):
             continue
-        around = (*context.producers(layer), *context.consumers(layer))
-        plugin = next((one for one in around if one.kind is LayerKind.PLUGIN), None)
-        yield Finding(
-            "FMT001",
-            f"{called(layer)} converts {types_text(layer)}: "
-            f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
-            (layer.index,),
+        if detour := _follow_detour(context, layer):
+            detours.append(detour)
+            taken |= {layer.index, detour.back.index}
+    return tuple(detours)
+
+
+def _changes_layout(layer: Layer) -> bool:
+    """Whether it is a reformat that runs and is known to change the layout, beyond the width of its vector, or the type."""
+    if layer.kind is not LayerKind.REFORMAT or not layer.inputs or not layer.outputs or not takes_time(layer):
+        return False
+    source, target = layer.inputs[0], layer.outputs[0]
+    if source.format.layout is None or target.format.layout is None:
+        return False
+    if source.dtype is not target.dtype and {source.dtype, target.dtype} & QUANTIZED:
+        return False  # a Q or DQ
+    return not _is_alike(source, target)
+
+
+def _is_alike(source: Tensor, target: Tensor) -> bool:
+    return (_layout_family(source), source.dtype) == (_layout_family(target), target.dtype)
+
+
+def _follow_detour(context: Context, there: Layer) -> Detour | None:
+    filling: list[Layer] = []
+    layer = there
+    while len(filling) <= LONGEST_FILLING:
+        readers = context.consumers(layer)
+        if len(readers) != 1 or readers[0].index <= layer.index or context.writes_network_output(layer):
+            return None
+        layer = readers[0]
+        if _changes_layout(layer):
+            returns = _is_alike(there.inputs[0], layer.outputs[0])
+            return Detour(there, tuple(filling), layer) if returns else None
+        if layer.kind not in _LIGHT:
+            return None
+        filling.append(layer)
+    return None
+
+
+@rule(
+    "FMT002",
+    "Layout is left and taken up again",
+    Severity.WARNING,
+    looks_for="A reformat to another layout or type, at most 8 light layers of one reader each (plugin, pointwise, scale, "
+    "pool, shuffle, slice, softmax), or none, and a reformat back. Widths of vectors are not told apart.",
+    why="Two copies of the tensor, for work that could be done in either layout.",
+    remedy="Let what stands between take the first layout: plugins by supportsFormatCombination (kHWC8, kHWC16).",
+    references=(issue(1489), issue(3192), issue(4039)),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="A convolution, GEMM or opaque block between: then the layout was worth it.",
+    needs=(details,),
+)
+def layout_detour(context: Context) -> Findings:
+    for there, filling, back in _find_detours(context.engine):
+        source, target = there.inputs[0].description, there.outputs[0].description
+        count = plural(len(filling), "layer") if filling else "nothing"
+        plugin = _find_plugin([*filling])
+        yield finding(
+            f"{quote_layer(there)} leaves {source} for {target}, and {quote_layer(back)} goes back, with {count} between: "
+            f"{context.format_time(there, back)}.",
+            (there, *filling, back),
             confidence=Confidence.HIGH,
-            stakes_ms=whole_time([layer]) if layer.kind is LayerKind.REFORMAT else {},
-            formula="latency_ms: it goes once its neighbours agree"
-            if layer.kind is LayerKind.REFORMAT
+            savings=(there, back),
+            formula="latency_ms of both reformats",
+            evidence=layer_evidence(
+                there, filling=", ".join(layer.kind.value for layer in filling) or "nothing"
+            ),
+            remedy=f"Let the plugin {quote_layer(plugin)} take {source} (supportsFormatCombination)."
+            if plugin
             else "",
-            evidence=evidence(layer, kind=layer.kind.value),
-            remedy=f"The plugin {called(plugin)} next to it asks for that type: let it take the other one."
+        )
+    bare = [
+        layer
+        for layer in context.select(LayerKind.REFORMAT)
+        if layer.inputs and layer.inputs[0].format.layout is None
+    ]
+    if bare:
+        yield not_checked(
+            "the layouts are not stated, only types: export the layers in the profile run", len(bare)
+        )
+
+
+@rule(
+    "FMT003",
+    "Reformat costs half of the layer it serves",
+    Severity.WARNING,
+    looks_for="A reformat of 0.2 % of the time or more that takes at least half the time of the layer it was inserted for.",
+    why="The layout was changed for a kernel that is faster in it, but the change eats what the kernel wins.",
+    remedy="Keep one layout along the chain: see what forces the other one (a plugin, the network's input, an old "
+    "operator).",
+    references=(issue(2136),),
+    columns=("kind", "name", "input_formats", "output_formats", "latency_ms"),
+    not_when="Reformats told by FMT001 or FMT002; twice the time of the shortest layer or less, where every kernel costs "
+    "the same.",
+    needs=(details, profile),
+    thresholds={"share_pct": 0.2, "ratio": 0.5},
+)
+def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Findings:
+    in_detours = {
+        layer.index for detour in _find_detours(context.engine) for layer in (detour.there, detour.back)
+    }
+    edge = flow_of(context.engine).at_edge
+    for layer in filter(_changes_layout, context.layers):
+        if layer.index in in_detours or context.share_pct(layer) < share_pct:
+            continue
+        if layer.index not in edge and _converts_type(context, layer):
+            continue
+        own = layer.latency_ms
+        served = _find_served(context, layer)
+        time = sum_ms(served)
+        if not own or own <= LAUNCH_FACTOR * (context.floor_ms or 0.0) or not time or own < ratio * time:
+            continue
+        what = f"{quote_layer(served[0])} that it serves takes"
+        if len(served) > 1:
+            what = f"the {len(served)} layers that it serves take"
+        yield finding(
+            f"{quote_layer(layer)}, {format_types(layer)}, takes {context.format_time(layer)}: "
+            f"{100 * own / time:.0f} % of what {what}.",
+            [layer],
+            savings=[layer],
+            formula="latency_ms: with one layout along the chain it is not needed",
+            evidence=layer_evidence(layer, served_ms=time, served_layers=len(served)),
+        )
+
+
+def _find_served(context: Context, layer: Layer) -> list[Layer]:
+    """The layers a reformat is there for: the one it was made for as its name says, past NoOps.
+
+    `… for Output Tensor 0 to X` serves the layer that writes, everything else the layers that read.
+    """
+    forward = "Output Tensor" not in layer.name
+    return sorted(beyond(context, layer, {LayerKind.NOOP}, forward=forward), key=lambda served: served.index)
+
+
+@rule(
+    "FMT004",
+    "Conversion at a network input or output",
+    Severity.INFO,
+    looks_for="A reformat, transpose or cast of 0.05 % of the time or more that reads a network input or writes a network "
+    "output, also past NoOps; a warning from 2 % on. Without a profile, of 1 024 elements or more.",
+    why="The caller and the network do not agree on type or layout, so that every inference converts.",
+    remedy="Exchange the data in the network's own type and layout: --inputIOFormats and --outputIOFormats.",
+    references=(issue(2136), issue(1542), TRTEXEC),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="Q and DQ at the edge (QDQ001); copies that change nothing (FMT006).",
+    needs=(details,),
+    thresholds={"share_pct": 0.05},
+)
+def conversion_at_edge(context: Context, share_pct: float) -> Findings:
+    flow = flow_of(context.engine)
+    edge = flow.at_edge
+    for layer in context.layers:
+        if layer.index not in edge or not takes_time(layer) or not _is_conversion(context, layer):
+            continue
+        share, at_input = context.pct(layer.latency_ms), layer.index in flow.at_input
+        is_large = (layer.outputs[0].volume or 0) >= MANY_ELEMENTS
+        if (share or 0.0) < share_pct if context.has_profile else not is_large:
+            continue
+        side = "input" if at_input else "output"
+        neighbours = context.consumers(layer) if at_input else context.producers(layer)
+        yield finding(
+            f"{quote_layer(layer)} converts a network {side}, {format_types(layer)}: {context.format_time(layer)}.",
+            [layer],
+            severity=Severity.WARNING if share is not None and share >= 2 else None,
+            confidence=Confidence.HIGH,
+            savings=[layer],
+            formula="latency_ms: it goes if the caller exchanges the data as the network has it",
+            evidence=layer_evidence(layer, side=side, neighbours_ms=sum_ms(neighbours)),
+            remedy=_advise_binding(layer, layer.outputs[0] if at_input else layer.inputs[0], side),
+        )
+
+
+def _is_conversion(context: Context, layer: Layer) -> bool:
+    """Whether it only changes layout or type: a reformat, transpose or cast; no Q or DQ, no copy that changes nothing."""
+    ends = conversion(context, layer)
+    if ends is None or {ends[0].dtype, ends[1].dtype} & QUANTIZED:
+        return False
+    if names := operators(layer):
+        return MOVING_OPERATORS.issuperset(names) and ("Tran" in names or ends[0].dtype is not ends[1].dtype)
+    return layer.kind in (LayerKind.REFORMAT, LayerKind.SHUFFLE)
+
+
+def _advise_binding(layer: Layer, inner: Tensor, side: str) -> str:
+    if layer.kind is LayerKind.SHUFFLE or "Tran" in operators(layer):
+        return (
+            f"The model's own transpose: export it with the {side} in the order it computes in "
+            f"(tf2onnx: --{side}s-as-nchw)."
+        )
+    binding = format_binding(inner)
+    if binding is None:
+        return f"Exchange {inner.description} with the caller if a binding can have it; otherwise leave it."
+    return (
+        f"Exchange {inner.description} with the caller: --{side}IOFormats={binding} for this {side}, and the data "
+        f"prepared so."
+    )
+
+
+def format_binding(tensor: Tensor) -> str | None:
+    """How trtexec's `--inputIOFormats` calls a tensor's type and layout: `fp16:hwc8`; None if a binding cannot have it."""
+    layout = tensor.format.layout
+    if tensor.dtype is None or tensor.dtype not in _BOUND_TYPES:
+        return None
+    name = _BINDINGS.get(layout or "NCHW")
+    width = tensor.format.vector
+    channels = tensor.shape[1] if len(tensor.shape) > 1 else None
+    if name is None and layout in ("NHWC2", "NHWC4") and channels is not None and 0 < channels <= width:
+        name = f"chw{width}"
+    return None if name is None else f"{tensor.dtype.value.lower()}:{name}"
+
+
+@rule(
+    "FMT005",
+    "Much of the time only moves data",
+    Severity.WARNING,
+    looks_for="Reformats, transposes, copies, concatenations, Q and DQ that add up to 5 % of the time; a warning from 10 % "
+    "on.",
+    why="This time computes nothing. It tells whether layouts and quantization are worth a look at all.",
+    remedy="See the findings on single layers; this one names the five largest.",
+    references=(issue(2136), issue(4039)),
+    columns=("kind", "latency_ms"),
+    not_when="It has no stake of its own: what can be won is told by the findings on single layers.",
+    needs=(details, profile),
+    thresholds={"info_pct": 5.0, "warning_pct": 10.0},
+)
+def movement_share(context: Context, info_pct: float, warning_pct: float) -> Findings:
+    moving = [layer for layer in context.layers if is_movement(layer) and layer.latency_ms]
+    share = context.total_share_pct(moving)
+    if share is None or share < info_pct:
+        return
+    largest = sorted(moving, key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))[:5]
+    shares = ", ".join(f"{quote_layer(layer)} {context.share_pct(layer):.1f} %" for layer in largest)
+    yield finding(
+        f"{plural(len(moving), 'layer')} only move or convert data: {context.format_time(*moving)}. The largest: {shares}.",
+        largest,
+        severity=Severity.WARNING if share >= warning_pct else Severity.INFO,
+        confidence=Confidence.HIGH,
+        evidence={"movement_ms": sum_ms(moving), "movement_pct": round(share, 2)},
+    )
+
+
+@rule(
+    "FMT006",
+    "Copy that changes neither type nor size",
+    Severity.WARNING,
+    looks_for="A generated Myelin kernel made of casts, reshapes, moves and copies alone, with one output of its input's "
+    "type and number of elements.",
+    why="It reads and writes a whole tensor for the sake of a layout, or for nothing.",
+    remedy="Find what forces it: a plugin's format (PLUG001), a network input that is used as it is, a reshape across a "
+    "layout border, a cast in the model that does nothing.",
+    references=(issue(1489), FUSIONS),
+    columns=("tactic", "input_formats", "output_formats", "latency_ms"),
+    not_when="Transposes; what writes a network output; data that a native layer wrote in a vectorised or channels-last "
+    "layout. Myelin does not state layouts, so a change of layout may hide behind it.",
+    needs=(details,),
+)
+def needless_copy(context: Context) -> Findings:
+    for layer in filter(takes_time, context.layers):
+        if context.writes_network_output(layer) or not _copies_nothing_new(context, layer):
+            continue
+        plugin = _find_plugin([*context.consumers(layer), *context.producers(layer)])
+        yield finding(
+            f"{quote_layer(layer)} copies {format_types(layer)} without a change of type or size: "
+            f"{context.format_time(layer)}.",
+            [layer],
+            savings=[layer],
+            formula="latency_ms",
+            evidence=layer_evidence(layer, operators=" ".join(operators(layer))),
+            remedy=f"The plugin {quote_layer(plugin)} next to it asks for a copy of its own: let it take the format and "
+            "the tensor as they are."
             if plugin
             else "",
         )
 
 
-# FMT003
-
-
-def _dearer_than_served(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FMT003", NO_DETAILS)
-        return
-    if not context.has_profile:
-        yield NotChecked("FMT003", NO_PROFILE)
-        return
-    told = {layer.index for one in sandwiches(context) for layer in one.reformats}
-    flow = flow_of(context.engine)
-    edge = flow.at_input | flow.at_output
-    least = context.threshold("FMT003.share_pct", 0.2)
-    ratio = context.threshold("FMT003.ratio", 0.5)
-    for layer in context.layers:
-        if not changes_layout(layer) or (context.pct(layer.latency_ms) or 0.0) < least:
-            continue
-        if layer.index in told or (converts_type(context, layer) and layer.index not in edge):
-            continue
-        if layer.latency_ms is not None and layer.latency_ms <= LAUNCH_FACTOR * (context.floor_ms or 0.0):
-            continue
-        served = served_by(context, layer)
-        time = time_of(served)
-        if served and time and layer.latency_ms and layer.latency_ms >= ratio * time:
-            yield _dear(context, layer, served, time)
-
-
-def served_by(context: Context, layer: Layer) -> list[Layer]:
-    """The layers a reformat is there for: the one it was made for as its name says, past NoOps.
-
-    `… for Output Tensor 0 to X` serves the layer that writes, everything else the layers that read.
-    """
-    step = context.producers if "Output Tensor" in layer.name else context.consumers
-    found, waiting, seen = [], list(step(layer)), {layer.index}
-    while waiting and len(seen) < 64:
-        one = waiting.pop()
-        if one.index in seen:
-            continue
-        seen.add(one.index)
-        if one.kind is LayerKind.NOOP:
-            waiting += step(one)
-        else:
-            found.append(one)
-    return sorted(found, key=lambda one: one.index)
-
-
-def _dear(context: Context, layer: Layer, served: list[Layer], time: float) -> Finding:
-    what = called(served[0]) if len(served) == 1 else f"the {len(served)} layers"
-    return Finding(
-        "FMT003",
-        f"{called(layer)}, {types_text(layer)}, takes {time_text(layer.latency_ms, context.pct(layer.latency_ms))}: "
-        f"{100 * (layer.latency_ms or 0.0) / time:.0f} % of what {what} that it serves "
-        f"{'takes' if len(served) == 1 else 'take'}.",
-        (layer.index,),
-        stakes_ms=whole_time([layer]),
-        formula="latency_ms: with one layout along the chain it is not needed",
-        evidence=evidence(layer, served_ms=time, served_layers=len(served)),
-    )
-
-
-# FMT005
-
-
-def _share_of_movement(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FMT005", NO_DETAILS)
-        return
-    if not context.has_profile:
-        yield NotChecked("FMT005", NO_PROFILE)
-        return
-    moving = [layer for layer in context.layers if is_movement(layer) and layer.latency_ms]
-    time = time_of(moving)
-    share = context.pct(time)
-    if share is None or share < context.threshold("FMT005.info_pct", 5.0):
-        return
-    largest = sorted(moving, key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))[:5]
-    shares = ", ".join(f"{called(layer)} {context.pct(layer.latency_ms) or 0.0:.1f} %" for layer in largest)
-    is_much = share >= context.threshold("FMT005.warning_pct", 10.0)
-    yield Finding(
-        "FMT005",
-        f"{plural(len(moving), 'layer')} only move or convert data: {time_text(time, share)}. The largest: {shares}.",
-        indices(largest),
-        severity=Severity.WARNING if is_much else Severity.INFO,
-        confidence=Confidence.HIGH,
-        evidence=(Evidence("movement_ms", time), Evidence("movement_pct", round(share, 2))),
-    )
-
-
-# FMT006
-
-
-def copies_nothing_new(context: Context, layer: Layer) -> bool:
+def _copies_nothing_new(context: Context, layer: Layer) -> bool:
     """Whether a generated kernel only copies or reshapes: same type, same number of elements, and no layout that is known to
     change."""
     names = operators(layer)
@@ -181,102 +451,23 @@ def copies_nothing_new(context: Context, layer: Layer) -> bool:
 
 def _leaves_vectors(context: Context, layer: Layer, source: Tensor) -> bool:
     """Whether the layer that wrote the input states a layout other than the linear one: flattening that is real work."""
-    written = (
-        tensor for one in context.producers(layer) for tensor in one.outputs if tensor.name == source.name
-    )
-    return any(layout_family(tensor) not in (None, "NCHW", "NCDHW") for tensor in written)
+    outputs = (tensor for producer in context.producers(layer) for tensor in producer.outputs)
+    written = (tensor for tensor in outputs if tensor.name == source.name)
+    return any(_layout_family(tensor) not in (None, "NCHW", "NCDHW") for tensor in written)
 
 
-def _copies(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FMT006", NO_DETAILS)
-        return
-    for layer in context.layers:
-        if not ran(layer) or context.writes_network_output(layer) or not copies_nothing_new(context, layer):
-            continue
-        plugin = next(
-            (
-                one
-                for one in (*context.consumers(layer), *context.producers(layer))
-                if one.kind is LayerKind.PLUGIN
-            ),
-            None,
-        )
-        yield Finding(
-            "FMT006",
-            f"{called(layer)} copies {types_text(layer)} without a change of type or size: "
-            f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
-            (layer.index,),
-            stakes_ms=whole_time([layer]),
-            formula="latency_ms",
-            evidence=evidence(layer, operators=" ".join(operators(layer))),
-            remedy=f"The plugin {called(plugin)} next to it asks for a copy of its own: let it take the format and "
-            f"the tensor as "
-            "they are."
-            if plugin
-            else "",
-        )
-
-
-RULES: tuple[Rule, ...] = (
-    Rule(
-        id="FMT001",
-        title="Type conversion inside the network",
-        severity=Severity.WARNING,
-        looks_for="A reformat between two floating-point types, or a slice, shuffle or concatenation whose output has "
-        "another "
-        "floating-point or quantized type than its input, away from the network's inputs and outputs.",
-        why="Somewhere two neighbours do not agree on a type: a plugin, a constant, a pinned layer, a stem in FP32.",
-        remedy="Make the neighbours agree: the plugin's type, the constant's, the pinned layer's.",
-        references=(FUSIONS, issue(4039), issue(2136)),
-        columns=("kind", "input_formats", "output_formats", "latency_ms"),
-        check=_type_conversions,
-        not_when="The same type by two names (Half, FP16); Q and DQ, which QDQ001 tells; integer types; the network's edge "
-        "(FMT004).",
-    ),
-    Rule(
-        id="FMT003",
-        title="Reformat costs half of the layer it serves",
-        severity=Severity.WARNING,
-        looks_for="A reformat of 0.2 % of the time or more that takes at least half the time of the layer it was "
-        "inserted for.",
-        why="The layout was changed for a kernel that is faster in it, but the change eats what the kernel wins.",
-        remedy="Keep one layout along the chain: see what forces the other one (a plugin, the network's input, an old "
-        "operator).",
-        references=(issue(2136),),
-        columns=("kind", "name", "input_formats", "output_formats", "latency_ms"),
-        check=_dearer_than_served,
-        not_when="Reformats told by FMT001 or FMT002; twice the time of the shortest layer or less, where every kernel costs "
-        "the same.",
-    ),
-    Rule(
-        id="FMT005",
-        title="Much of the time only moves data",
-        severity=Severity.WARNING,
-        looks_for="Reformats, transposes, copies, concatenations, Q and DQ that add up to 5 % of the time; a warning "
-        "from 10 % on.",
-        why="This time computes nothing. It tells whether layouts and quantization are worth a look at all.",
-        remedy="See the findings on single layers; this one names the five largest.",
-        references=(issue(2136), issue(4039)),
-        columns=("kind", "latency_ms"),
-        check=_share_of_movement,
-        not_when="It has no stake of its own: what can be won is told by the findings on single layers.",
-    ),
-    Rule(
-        id="FMT006",
-        title="Copy that changes neither type nor size",
-        severity=Severity.WARNING,
-        looks_for="A generated Myelin kernel made of casts, reshapes, moves and copies alone, with one output of its "
-        "input's type "
-        "and number of elements.",
-        why="It reads and writes a whole tensor for the sake of a layout, or for nothing.",
-        remedy="Find what forces it: a plugin's format (PLUG001), a network input that is used as it is, a reshape "
-        "across a layout "
-        "border, a cast in the model that does nothing.",
-        references=(issue(1489), FUSIONS),
-        columns=("tactic", "input_formats", "output_formats", "latency_ms"),
-        check=_copies,
-        not_when="Transposes; what writes a network output; data that a native layer wrote in a vectorised or channels-last "
-        "layout. Myelin does not state layouts, so a change of layout may hide behind it.",
-    ),
+@strength(
+    "FMT",
+    "Little data movement",
+    "Reformats, transposes and Q/DQ on their own below 3 % of the engine.",
+    ("kind", "latency_ms"),
 )
+def little_movement(context: Context) -> Finding | None:
+    if not context.has_details or not context.has_profile:
+        return None
+    layers = context.select(LayerKind.REFORMAT, LayerKind.SHUFFLE, LayerKind.QUANTIZE)
+    share = context.total_share_pct(layers) or 0.0
+    if share >= MOST_MOVEMENT_PCT:
+        return None
+    text = f"Reformats, transposes and quantization on their own take {share:.1f} % of the engine."
+    return finding(text, evidence={"movement_pct": share})

@@ -1,35 +1,38 @@
-"""FUSE: work that TensorRT could have put into a neighbour's kernel and did not."""
+"""FUSE: work that TensorRT could have put into a neighbour's kernel; PLUG: what plugins cost beside their own time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.lint.context import Context
+from trex_tui.lint.context import Context, details
 from trex_tui.lint.dataflow import IDLE, beyond, only_reader_beyond
-from trex_tui.lint.lint_text import NO_DETAILS, called, indices, ran, time_of, time_text, whole_time
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.lint_text import (
+    FUSION_CATALOG,
+    format_time,
+    issue,
+    latencies,
+    quote_layer,
+    sum_ms,
+    takes_time,
+)
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, rule, strength
+from trex_tui.lint.savings import format_types
 from trex_tui.text import plural
 
-_FUSION_CATALOG = (
-    "Layer Fusion Catalog, TensorRT documentation: "
-    "https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/fusion-catalog.html"
-)
-_PRODUCTS = frozenset({LayerKind.CONVOLUTION, LayerKind.GEMM})
+_PRODUCTS = (LayerKind.CONVOLUTION, LayerKind.GEMM)
 _ELEMENTWISE = frozenset({LayerKind.POINTWISE, LayerKind.SCALE})
 _PADDED = frozenset({LayerKind.CONVOLUTION, LayerKind.POOLING})
+_COPIES = frozenset({LayerKind.REFORMAT, LayerKind.SHUFFLE})
 
 _EPILOGUE_OPERATORS = frozenset(
     {"Add", "Sub", "Mul", "Div", "Relu", "Sigm", "Tanh", "Max", "Min", "Clip", "Exp", "Erf", "Gelu", "Silu"}
 )
 """What generated kernels may consist of to be an epilogue. `Cast` and `Roun` are left to the rules about Q/DQ."""
 
-LEAST_PCT = 0.05
-"""Share of the engine below which an unfused operation is not worth a line: on the engines it was chosen with, what
-lies below are kernels of 5 µs at the launch floor."""
-
-_NORM_PLUGINS = (
+_NORMALIZATION_PLUGINS = (
     "InstanceNormalization",
     "GroupNorm",
     "LayerNorm",
@@ -39,128 +42,147 @@ _NORM_PLUGINS = (
 )
 
 
-def _pointwise_behind_product(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FUSE001", NO_DETAILS)
-        return
-    for product, pointwise in unfused_epilogues(context):
+@rule(
+    "FUSE001",
+    "Pointwise operation is not fused into its product",
+    Severity.WARNING,
+    looks_for="A convolution or GEMM with one output and one reader, a pointwise layer that reads nothing else but "
+    "tensors of the same size that are there before; with a profile, of at least 0.05 % of the engine.",
+    why="The product's result goes to memory and back for an operation that its kernel could apply on the way out.",
+    remedy="Export Conv → BatchNorm → activation in this order; replace activations that TensorRT cannot fuse; try a "
+    "newer TensorRT.",
+    references=(FUSION_CATALOG, issue(993)),
+    columns=("kind", "latency_ms", "input_shapes", "output_shapes", "tactic"),
+    not_when="Several layers read the product; another input of the pointwise layer is computed after it; generated "
+    "kernels that also convert, move or reduce.",
+    needs=(details,),
+    # On the engines it was chosen with, what lies below are kernels of 5 µs at the launch floor.
+    thresholds={"least_pct": 0.05},
+)
+def pointwise_behind_product(context: Context, least_pct: float) -> Findings:
+    for product, pointwise in _find_epilogues(context):
         share = context.pct(pointwise.latency_ms)
-        if share is not None and share < context.threshold("FUSE001.least_pct", LEAST_PCT):
+        if share is not None and share < least_pct:
             continue
         operations = pointwise.attributes.get("NbOperations")
-        yield Finding(
-            "FUSE001",
-            f"{called(pointwise)} ({time_text(pointwise.latency_ms, share)}) reads only what {called(product)} writes, and "
-            "runs as a kernel of its own.",
-            (product.index, pointwise.index),
-            confidence=Confidence.MEDIUM,
-            stakes_ms=whole_time([pointwise]),
+        counted = {"pointwise_operations": operations} if isinstance(operations, int) else {}
+        yield finding(
+            f"{quote_layer(pointwise)} ({context.format_time(pointwise)}) reads only what {quote_layer(product)} "
+            "writes, and runs as a kernel of its own.",
+            (product, pointwise),
+            savings=[pointwise],
             formula="latency_ms of the pointwise layer: its arithmetic costs next to nothing inside the product's kernel",
-            evidence=(
-                Evidence("pointwise_ms", pointwise.latency_ms),
-                Evidence("product", product.name),
-                *([Evidence("pointwise_operations", operations)] if isinstance(operations, int) else ()),
-            ),
+            evidence={"pointwise_ms": pointwise.latency_ms, "product": product.name, **counted},
         )
 
 
-def unfused_epilogues(context: Context) -> Iterator[tuple[Layer, Layer]]:
+def _find_epilogues(context: Context) -> Iterator[tuple[Layer, Layer]]:
     """Products with one reader that is a pointwise layer of its own and could be their epilogue, both in execution order."""
-    for layer in context.layers:
-        if layer.kind not in _PRODUCTS:
-            continue
-        found = only_reader_beyond(context, layer, IDLE)
-        if (
-            found is not None
-            and found[1].kind is LayerKind.POINTWISE
-            and _is_epilogue(context, layer, found[1])
-        ):
-            yield layer, found[1]
+    for product in context.select(*_PRODUCTS):
+        path = only_reader_beyond(context, product, IDLE)
+        if path is not None and _is_epilogue(context, product, path[1]):
+            yield product, path[1]
 
 
 def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
     """Whether a pointwise layer reads the product and else only what is there before it, in the product's own shape."""
-    if not ran(pointwise) or len(pointwise.outputs) != 1:
+    if pointwise.kind is not LayerKind.POINTWISE or not takes_time(pointwise) or len(pointwise.outputs) != 1:
         return False
     tactic = context.tactic(pointwise)
-    operators = tactic.operators if tactic else ()
-    if operators and not set(operators) <= _EPILOGUE_OPERATORS:
+    if tactic and not _EPILOGUE_OPERATORS.issuperset(tactic.operators):
         return False
     volume = pointwise.outputs[0].volume
     others = [tensor for tensor in context.data_inputs(pointwise) if tensor.volume != volume]
-    later = [one for one in context.producers(pointwise) if one.index > product.index and ran(one)]
-    return volume is not None and not others and all(one.kind in IDLE for one in later)
+    later = [
+        layer for layer in context.producers(pointwise) if layer.index > product.index and takes_time(layer)
+    ]
+    return volume is not None and not others and all(layer.kind in IDLE for layer in later)
 
 
-def _chains(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FUSE002", NO_DETAILS)
-        return
-    for layer in context.layers:
-        if layer.kind not in _ELEMENTWISE or not ran(layer) or _is_generated(context, layer):
+@rule(
+    "FUSE002",
+    "Pointwise kernels in a chain",
+    Severity.INFO,
+    looks_for="A pointwise or scale layer whose only reader, behind reformats at most, is another one on the same "
+    "stream.",
+    why="Each kernel reads and writes the whole tensor; one kernel for all does that once.",
+    remedy="Write the affine part of a normalization next to the activation, and keep one layout along the chain.",
+    references=(FUSION_CATALOG,),
+    columns=("kind", "latency_ms", "stream", "input_shapes", "output_shapes"),
+    not_when="Kernels that Myelin generated: it weighs this fusion itself.",
+    needs=(details,),
+)
+def pointwise_chain(context: Context) -> Findings:
+    for layer in context.select(*_ELEMENTWISE):
+        if not _is_chainable(context, layer):
             continue
-        found = only_reader_beyond(context, layer, IDLE | {LayerKind.REFORMAT})
-        if found is None or found[1].kind not in _ELEMENTWISE or not ran(found[1]):
+        path = only_reader_beyond(context, layer, IDLE | {LayerKind.REFORMAT})
+        if path is None or not _is_chainable(context, path[1]) or layer.stream != path[1].stream:
             continue
-        between, reader = [one for one in found[0] if one.kind is LayerKind.REFORMAT and ran(one)], found[1]
-        if layer.stream != reader.stream or _is_generated(context, reader):
-            continue
+        reader = path[1]
+        between = [one for one in path[0] if one.kind is LayerKind.REFORMAT and takes_time(one)]
         shorter = min((layer, reader), key=lambda one: one.latency_ms or 0.0)
-        words = f", with {plural(len(between), 'reformat')} between" if between else ""
-        yield Finding(
-            "FUSE002",
-            f"{called(layer)} and {called(reader)} work element by element one after the other{words}: "
-            f"{time_text(time_of([layer, *between, reader]))} in {len(between) + 2} kernels.",
-            indices([layer, *between, reader]),
-            confidence=Confidence.MEDIUM,
-            stakes_ms=whole_time([shorter, *between]),
+        reformats = f", with {plural(len(between), 'reformat')} between" if between else ""
+        yield finding(
+            f"{quote_layer(layer)} and {quote_layer(reader)} work element by element one after the other{reformats}: "
+            f"{format_time(sum_ms([layer, *between, reader]))} in {len(between) + 2} kernels.",
+            [layer, *between, reader],
+            savings=[shorter, *between],
             formula="latency_ms of the shorter of the two and of the reformats between: one kernel reads and writes once",
-            evidence=(
-                Evidence("first_ms", layer.latency_ms),
-                Evidence("second_ms", reader.latency_ms),
-                Evidence("reformats_ms", time_of(between)),
-            ),
+            evidence={
+                "first_ms": layer.latency_ms,
+                "second_ms": reader.latency_ms,
+                "reformats_ms": sum_ms(between),
+            },
         )
 
 
-def _is_generated(context: Context, layer: Layer) -> bool:
-    """Whether Myelin made the kernel: it has weighed that fusion itself, and shapes or reductions may forbid it."""
+def _is_chainable(context: Context, layer: Layer) -> bool:
+    """Whether it works element by element. Myelin weighs that fusion itself, and shapes or reductions may forbid it."""
     tactic = context.tactic(layer)
-    return layer.layer_type == "kgen" or bool(tactic and tactic.operators)
+    is_generated = layer.layer_type == "kgen" or bool(tactic and tactic.operators)
+    return layer.kind in _ELEMENTWISE and takes_time(layer) and not is_generated
 
 
-def _padding(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FUSE003", NO_DETAILS)
-        return
-    for layer in context.layers:
-        if not _pads(layer) or not ran(layer):
-            continue
+@rule(
+    "FUSE003",
+    "Padding is a layer of its own",
+    Severity.WARNING,
+    looks_for="A padding layer, or a slice called one, all of whose readers are convolutions or poolings.",
+    why="Convolutions and poolings pad while they read; a layer of its own copies the whole tensor.",
+    remedy="Fold it into the reader's padding: zeros for a convolution; for max pooling where the input is not "
+    "negative; for average pooling where the padding is counted.",
+    references=(FUSION_CATALOG, issue(2592)),
+    columns=("layer_type", "kind", "latency_ms", "input_shapes", "output_shapes"),
+    not_when="Negative padding (a crop), and padding that another kind of layer reads.",
+    needs=(details,),
+)
+def padding(context: Context) -> Findings:
+    for layer in filter(takes_time, filter(_pads, context.layers)):
         readers = list(beyond(context, layer, IDLE | {LayerKind.REFORMAT}, forward=True))
-        if not readers or any(one.kind not in _PADDED for one in readers):
+        if not readers or any(reader.kind not in _PADDED for reader in readers):
             continue
-        yield Finding(
-            "FUSE003",
-            f"{called(layer)} pads for {called(readers[0])} in a kernel of its own: "
-            f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
-            (layer.index,),
+        yield finding(
+            f"{quote_layer(layer)} pads for {quote_layer(readers[0])} in a kernel of its own: "
+            f"{context.format_time(layer)}.",
+            [layer],
             confidence=Confidence.HIGH if len(readers) == 1 else Confidence.MEDIUM,
-            stakes_ms=whole_time([layer]),
+            savings=[layer],
             formula="latency_ms of the padding layer",
-            evidence=(
-                Evidence("layer_type", layer.layer_type),
-                Evidence("reader", readers[0].name),
-                Evidence("input_shape", str(layer.inputs[0].shape) if layer.inputs else None),
-                Evidence("output_shape", str(layer.outputs[0].shape) if layer.outputs else None),
-            ),
+            evidence={
+                "layer_type": layer.layer_type,
+                "reader": readers[0].name,
+                "input_shape": str(layer.inputs[0].shape) if layer.inputs else None,
+                "output_shape": str(layer.outputs[0].shape) if layer.outputs else None,
+            },
         )
 
 
 def _pads(layer: Layer) -> bool:
     """A padding layer, or a slice that is called one; only if its output is larger in some extent and smaller in none."""
     types = f"{layer.layer_type} {layer.parameter_type}".lower()
-    named = "padding" in types or (layer.kind is LayerKind.SLICE and "pad" in layer.name.lower())
-    if not named or not layer.inputs or not layer.outputs:
+    is_named = "padding" in types or (layer.kind is LayerKind.SLICE and "pad" in layer.name.lower())
+    if not is_named or not layer.inputs or not layer.outputs:
         return False
     source, target = layer.inputs[0].shape, layer.outputs[0].shape
     return (
@@ -170,117 +192,155 @@ def _pads(layer: Layer) -> bool:
     )
 
 
-def _normalization(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("FUSE004", NO_DETAILS)
-        return
-    yield from _split_normalization(context)
-    plugins = [layer for layer in context.layers if _is_norm_plugin(layer)]
+@rule(
+    "FUSE004",
+    "Normalization in two kernels, or as a plugin",
+    Severity.INFO,
+    looks_for="A generated kernel that ends with the statistics of a normalization and one that begins by applying "
+    "them; plugins for instance, group or layer normalization. One finding each for the engine.",
+    why="Two kernels read the tensor twice; plugins are fused with nothing and may want another layout.",
+    remedy="Export one LayerNormalization (opset 17 or later) instead of its parts; for plugins, build with and without "
+    "and measure.",
+    references=(FUSION_CATALOG, issue(3962)),
+    columns=("tactic", "latency_ms", "layer_type"),
+    not_when="A second kernel that applies several normalizations at once: it saves kernels.",
+    needs=(details,),
+)
+def normalization(context: Context) -> Findings:
+    pairs = list(_find_split_normalization(context))
+    if pairs:
+        savings = latencies(min(pair, key=lambda layer: layer.latency_ms or 0.0) for pair in pairs)
+        total = sum(savings.values()) if savings else None
+        yield finding(
+            f"{plural(len(pairs), 'normalization')} in two kernels each, one for the statistics and one to apply them: "
+            f"the shorter ones add up to {format_time(total, context.pct(total))}.",
+            [layer for pair in pairs for layer in pair],
+            confidence=Confidence.LOW,
+            savings=savings,
+            formula="latency_ms of the shorter kernel of each pair, an upper bound",
+            evidence={"pairs": len(pairs), "tactic": pairs[0][0].tactic},
+        )
+    plugins = [layer for layer in context.select(LayerKind.PLUGIN) if _is_normalization_plugin(layer)]
     if plugins:
-        total = time_of(plugins)
-        yield Finding(
-            "FUSE004",
-            f"{plural(len(plugins), 'normalization plugin')}, {time_text(total, context.pct(total))}: nothing is fused "
+        yield finding(
+            f"{plural(len(plugins), 'normalization plugin')}, {context.format_time(*plugins)}: nothing is fused "
             "with a plugin, and it may force layouts on its neighbours.",
-            indices(plugins),
-            evidence=(
-                Evidence("plugin_type", str(plugins[0].attributes.get("PluginType"))),
-                Evidence("plugins", len(plugins)),
-                Evidence("plugins_ms", total),
-            ),
+            plugins,
+            evidence={
+                "plugin_type": str(plugins[0].attributes.get("PluginType")),
+                "plugins": len(plugins),
+                "plugins_ms": sum_ms(plugins),
+            },
             remedy="Build once with TensorRT's own normalization (without --pluginInstanceNorm since 10, with "
             "kNATIVE_INSTANCENORM of the ONNX parser before) and compare: it is not always faster.",
         )
 
 
-def _is_norm_plugin(layer: Layer) -> bool:
+def _is_normalization_plugin(layer: Layer) -> bool:
     plugin = layer.attributes.get("PluginType")
-    return layer.kind is LayerKind.PLUGIN and isinstance(plugin, str) and plugin.startswith(_NORM_PLUGINS)
+    return isinstance(plugin, str) and plugin.startswith(_NORMALIZATION_PLUGINS)
 
 
-def _split_normalization(context: Context) -> Iterator[Finding]:
-    pairs = []
+def _find_split_normalization(context: Context) -> Iterator[tuple[Layer, Layer]]:
+    """Generated kernels: one ends with the statistics, the other begins by applying them."""
     for layer in context.layers:
-        firsts = [one for one in context.producers(layer) if _starts_normalization(context, one)]
         tactic = context.tactic(layer)
-        if len(firsts) == 1 and tactic and tactic.operators[:4] == ("Add", "Sqrt", "Div", "Mul"):
-            pairs.append((firsts[0], layer))
-    if not pairs:
-        return
-    shorter = [min(pair, key=lambda one: one.latency_ms or 0.0) for pair in pairs]
-    stakes = whole_time(shorter)
-    total = sum(stakes.values()) if stakes else None
-    yield Finding(
-        "FUSE004",
-        f"{plural(len(pairs), 'normalization')} in two kernels each, one for the statistics and one to apply them: the "
-        f"shorter ones add up to {time_text(total, context.pct(total))}.",
-        indices(layer for pair in pairs for layer in pair),
-        confidence=Confidence.LOW,
-        stakes_ms=stakes,
-        formula="latency_ms of the shorter kernel of each pair, an upper bound",
-        evidence=(Evidence("pairs", len(pairs)), Evidence("tactic", pairs[0][0].tactic)),
-    )
+        if tactic and tactic.operators[:4] == ("Add", "Sqrt", "Div", "Mul"):
+            firsts = [one for one in context.producers(layer) if _ends_with_statistics(context, one)]
+            if len(firsts) == 1:
+                yield firsts[0], layer
 
 
-def _starts_normalization(context: Context, layer: Layer) -> bool:
+def _ends_with_statistics(context: Context, layer: Layer) -> bool:
     tactic = context.tactic(layer)
     return bool(tactic and tactic.operators[-4:] == ("Mean", "Sub", "Mul", "Mean"))
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
-        id="FUSE001",
-        title="Pointwise operation is not fused into its product",
-        severity=Severity.WARNING,
-        looks_for="A convolution or GEMM with one output and one reader, a pointwise layer that reads nothing else but "
-        "tensors of the same size that are there before; with a profile, of at least 0.05 % of the engine.",
-        why="The product's result goes to memory and back for an operation that its kernel could apply on the way out.",
-        remedy="Export Conv → BatchNorm → activation in this order; replace activations that TensorRT cannot fuse; try a "
-        "newer TensorRT.",
-        references=(_FUSION_CATALOG, "NVIDIA/TensorRT#993: https://github.com/NVIDIA/TensorRT/issues/993"),
-        columns=("kind", "latency_ms", "input_shapes", "output_shapes", "tactic"),
-        check=_pointwise_behind_product,
-        not_when="Several layers read the product; another input of the pointwise layer is computed after it; generated "
-        "kernels that also convert, move or reduce.",
-    ),
-    Rule(
-        id="FUSE002",
-        title="Pointwise kernels in a chain",
-        severity=Severity.INFO,
-        looks_for="A pointwise or scale layer whose only reader, behind reformats at most, is another one on the same "
-        "stream.",
-        why="Each kernel reads and writes the whole tensor; one kernel for all does that once.",
-        remedy="Write the affine part of a normalization next to the activation, and keep one layout along the chain.",
-        references=(_FUSION_CATALOG,),
-        columns=("kind", "latency_ms", "stream", "input_shapes", "output_shapes"),
-        check=_chains,
-        not_when="Kernels that Myelin generated: it weighs this fusion itself.",
-    ),
-    Rule(
-        id="FUSE003",
-        title="Padding is a layer of its own",
-        severity=Severity.WARNING,
-        looks_for="A padding layer, or a slice called one, all of whose readers are convolutions or poolings.",
-        why="Convolutions and poolings pad while they read; a layer of its own copies the whole tensor.",
-        remedy="Fold it into the reader's padding: zeros for a convolution; for max pooling where the input is not "
-        "negative; for average pooling where the padding is counted.",
-        references=(_FUSION_CATALOG, "NVIDIA/TensorRT#2592: https://github.com/NVIDIA/TensorRT/issues/2592"),
-        columns=("layer_type", "kind", "latency_ms", "input_shapes", "output_shapes"),
-        check=_padding,
-        not_when="Negative padding (a crop), and padding that another kind of layer reads.",
-    ),
-    Rule(
-        id="FUSE004",
-        title="Normalization in two kernels, or as a plugin",
-        severity=Severity.INFO,
-        looks_for="A generated kernel that ends with the statistics of a normalization and one that begins by applying "
-        "them; plugins for instance, group or layer normalization. One finding each for the engine.",
-        why="Two kernels read the tensor twice; plugins are fused with nothing and may want another layout.",
-        remedy="Export one LayerNormalization (opset 17 or later) instead of its parts; for plugins, build with and without "
-        "and measure.",
-        references=(_FUSION_CATALOG, "NVIDIA/TensorRT#3962: https://github.com/NVIDIA/TensorRT/issues/3962"),
-        columns=("tactic", "latency_ms", "layer_type"),
-        check=_normalization,
-        not_when="A second kernel that applies several normalizations at once: it saves kernels.",
-    ),
+@rule(
+    "PLUG001",
+    "Plugin forces copies around it",
+    Severity.WARNING,
+    looks_for="A plugin with a reformat, transpose or reshape that takes time next to it: before it, or behind it, a "
+    "scale at most between.",
+    why="TensorRT converts whatever a plugin reads and writes to the layouts and types that it declares; where it "
+    "declares only the linear one, both sides are copied.",
+    remedy="Accept the neighbours' layout and type in supportsFormatCombination (kHWC8, kHWC16, kCHW32; FP16), and read "
+    "the network input's own type.",
+    references=(issue(1489), issue(3192)),
+    columns=("kind", "layer_type", "latency_ms", "input_formats", "output_formats"),
+    not_when="Slices and concatenations next to it, which are the network's own work.",
+    needs=(details,),
 )
+def copies_around_plugin(context: Context) -> Findings:
+    for plugin in context.select(LayerKind.PLUGIN):
+        parts = _find_copies_around(context, plugin)
+        if not parts:
+            continue
+        copies = [context.layers[index] for index in parts]
+        savings = {index: parts[index] * ms for index, ms in latencies(copies).items()}
+        total = math.fsum(savings.values()) if savings else None
+        only_reformats = all(layer.kind is LayerKind.REFORMAT for layer in copies)
+        types = dict.fromkeys(format_types(layer) for layer in copies if layer.inputs and layer.outputs)
+        yield finding(
+            f"{plural(len(copies), 'copy', 'copies')} around the plugin {quote_layer(plugin)}: "
+            f"{format_time(total, context.pct(total))}, beside {format_time(plugin.latency_ms)} of the plugin itself.",
+            [plugin, *copies],
+            confidence=Confidence.HIGH if only_reformats else Confidence.MEDIUM,
+            savings=savings,
+            formula="sum of latency_ms of the copies; half of one that serves another layer as well",
+            evidence={
+                "plugin_type": str(plugin.attributes.get("PluginType") or plugin.layer_type),
+                "copies_ms": total,
+                "plugin_ms": plugin.latency_ms,
+                "conversions": "; ".join(types) or None,
+            },
+        )
+
+
+def _find_copies_around(context: Context, plugin: Layer) -> dict[int, float]:
+    """Index of each copy next to a plugin -> the part of it that is for the plugin's sake: half if it has another reader."""
+    parts: dict[int, float] = {}
+    for layer in beyond(context, plugin, IDLE, forward=False):
+        if layer.kind in _COPIES and takes_time(layer):
+            readers = {reader.index for reader in beyond(context, layer, IDLE, forward=True)}
+            parts[layer.index] = 1.0 if readers <= {plugin.index} else 0.5
+    for layer in beyond(context, plugin, IDLE | {LayerKind.SCALE}, forward=True):
+        if layer.kind in _COPIES and takes_time(layer):
+            parts[layer.index] = 1.0
+    return dict(sorted(parts.items()))
+
+
+@strength(
+    "ACT",
+    "Pointwise operations are fused into products",
+    "No convolution or GEMM whose only reader is a pointwise kernel that could be its epilogue.",
+    ("kind", "input_shapes", "output_shapes"),
+)
+def fused_epilogues(context: Context) -> Finding | None:
+    products = context.select(*_PRODUCTS)
+    if not context.has_details or not products or any(True for _ in _find_epilogues(context)):
+        return None
+    count = plural(len(products), "convolution and GEMM", "convolutions and GEMMs")
+    text = f"Not one of {count} leaves its pointwise operations to a kernel of their own."
+    return finding(text, products, evidence={"layers": len(products)})
+
+
+@strength(
+    "RES",
+    "Residual additions run inside convolutions",
+    "Convolutions with a second input of the size of their output.",
+    ("kind", "input_shapes", "output_shapes"),
+)
+def fused_residuals(context: Context) -> Finding | None:
+    layers = [layer for layer in context.select(LayerKind.CONVOLUTION) if _adds_residual(context, layer)]
+    if not layers:
+        return None
+    text = f"Done inside convolutions: {plural(len(layers), 'residual addition')}."
+    return finding(text, layers, evidence={"layers": len(layers)})
+
+
+def _adds_residual(context: Context, layer: Layer) -> bool:
+    if layer.attributes.get("HasResidual") == 1:
+        return True
+    volume = layer.outputs[0].volume if layer.outputs else None
+    return volume is not None and any(tensor.volume == volume for tensor in context.data_inputs(layer)[1:])

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
-from trex_tui.lint.context import FLOATING, QUANTIZED, Context
-from trex_tui.lint.dataflow import Flow, flow_of
+from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details
+from trex_tui.lint.dataflow import flow_of
 from trex_tui.lint.lint_text import (
-    NO_DETAILS,
     NO_PROFILE,
     QUANTIZED_TYPES,
     RESIDUAL_QDQ,
-    called,
-    indices,
     issue,
-    ran,
-    time_of,
-    time_text,
-    whole_time,
+    latencies,
+    quote_layer,
+    sum_ms,
+    takes_time,
 )
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
-from trex_tui.lint.savings import evidence, fraction, moving_ms, stake, types_text
+from trex_tui.lint.model import (
+    Confidence,
+    Finding,
+    Findings,
+    Severity,
+    finding,
+    not_checked,
+    rule,
+    strength,
+)
+from trex_tui.lint.savings import format_types, fraction, fractions, layer_evidence, moving_ms, saving
 from trex_tui.text import plural
 
 _MAY_CONVERT = frozenset({LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMAT})
@@ -32,18 +37,55 @@ _MAY_CONVERT = frozenset({LayerKind.QUANTIZE, LayerKind.SCALE, LayerKind.REFORMA
 _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
 
 
-# QDQ001
-
-
-def _dangling(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("QDQ001", NO_DETAILS)
-        return
+@rule(
+    "QDQ001",
+    "Dangling quantize or dequantize",
+    Severity.WARNING,
+    looks_for="Quantization that runs as a kernel of its own: as Scale, as Reformat (also with Origin QDQ), as a generated "
+    "Myelin kernel, or as a quantize layer; to or from INT8, FP8, INT4 or FP4.",
+    why="A Q or DQ that is fused into its neighbours costs nothing. Alone it reads and writes its whole tensor.",
+    remedy="Put the Q right behind an operator that can absorb it, remove doubled pairs, and quantize residual branches "
+    "(QDQ003).",
+    references=(QUANTIZED_TYPES, issue(2383), issue(2204)),
+    columns=("kind", "layer_type", "input_formats", "output_formats", "latency_ms"),
+    not_when="At the network's inputs and outputs, and with scales computed at run time, it is told as info. Pointwise "
+    "kernels with a Q fused into them are fine.",
+    needs=(details,),
+)
+def dangling_quantization(context: Context) -> Findings:
     flow = flow_of(context.engine)
-    for layer in context.layers:
-        role = _role(layer) if layer.kind in _MAY_CONVERT and ran(layer) else None
-        if role:
-            yield _dangling_finding(context, flow, layer, role)
+    for layer in context.select(*_MAY_CONVERT):
+        role = _role(layer) if takes_time(layer) else None
+        if role is None:
+            continue
+        at_edge = layer.index in (flow.at_input if role == "quantizes" else flow.at_output)
+        is_weights = all(tensor.name in layer.constant_inputs for tensor in layer.inputs)
+        # MXFP8 and NVFP4 find their scales at run time: that takes a pass over the data.
+        is_dynamic = "dynamic" in f"{layer.layer_type} {layer.parameter_type}".lower()
+        origin = layer.attributes.get("Origin")
+        remedy = ""
+        if is_weights:
+            remedy = (
+                "Weights are dequantized at run time because no kernel takes both types: check the block size and layout "
+                "that weight-only kernels support, or dequantize them before the build."
+            )
+        elif is_dynamic:
+            remedy = "Its scales are computed at run time; static scales could be fused into the operator before it."
+        elif at_edge:
+            remedy = _advise_edge(layer, role)
+        edge = " at the network's edge" if at_edge else ""
+        yield finding(
+            f"{quote_layer(layer)} {role} {'weights ' if is_weights else ''}in a kernel of its own{edge}, "
+            f"{format_types(layer)}: "
+            f"{context.format_time(layer)}.",
+            [layer],
+            severity=Severity.INFO if at_edge or is_dynamic else None,
+            confidence=Confidence.HIGH,
+            savings=[layer],
+            formula="latency_ms: fused, it costs nothing",
+            evidence=layer_evidence(layer, role=role, origin=origin if isinstance(origin, str) else None),
+            remedy=remedy,
+        )
 
 
 def _role(layer: Layer) -> str | None:
@@ -59,146 +101,126 @@ def _role(layer: Layer) -> str | None:
     return None
 
 
-def _dangling_finding(context: Context, flow: Flow, layer: Layer, role: str) -> Finding:
-    at_edge = layer.index in (flow.at_input if role == "quantizes" else flow.at_output)
-    of_weights = all(tensor.name in layer.constant_inputs for tensor in layer.inputs)
-    what = "weights " if of_weights else ""
-    edge = " at the network's edge" if at_edge else ""
-    return Finding(
-        "QDQ001",
-        f"{called(layer)} {role} {what}in a kernel of its own{edge}, {types_text(layer)}: "
-        f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
-        (layer.index,),
-        severity=Severity.INFO if at_edge or _is_dynamic(layer) else None,
-        confidence=Confidence.HIGH,
-        stakes_ms=whole_time([layer]),
-        formula="latency_ms: fused, it costs nothing",
-        evidence=evidence(layer, role=role, origin=_text(layer.attributes.get("Origin"))),
-        remedy=_remedy(layer, role, at_edge=at_edge, of_weights=of_weights),
+def _advise_edge(layer: Layer, role: str) -> str:
+    quantizes = role == "quantizes"
+    precision = (layer.output_precision if quantizes else layer.inputs[0].dtype) or DataType.INT8
+    return (
+        f"Exchange {precision.value} with the caller, who then converts on the host or in another kernel "
+        f"(--{'input' if quantizes else 'output'}IOFormats={precision.value.lower()}:…); otherwise leave it."
     )
 
 
-def _is_dynamic(layer: Layer) -> bool:
-    """Whether it finds its scales at run time, as MXFP8 and NVFP4 do: that takes a pass over the data."""
-    return "dynamic" in f"{layer.layer_type} {layer.parameter_type}".lower()
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _remedy(layer: Layer, role: str, *, at_edge: bool, of_weights: bool) -> str:
-    if of_weights:
-        return (
-            "Weights are dequantized at run time because no kernel takes both types: check the block size and layout that "
-            "weight-only kernels support, or dequantize them before the build."
-        )
-    if _is_dynamic(layer):
-        return (
-            "Its scales are computed at run time; static scales could be fused into the operator before it."
-        )
-    if at_edge:
-        type_name = (
-            layer.output_precision if role == "quantizes" else layer.inputs[0].dtype
-        ) or DataType.INT8
-        side = "input" if role == "quantizes" else "output"
-        return (
-            f"Exchange {type_name.value} with the caller, who then converts on the host or in another kernel "
-            f"(--{side}IOFormats={type_name.value.lower()}:…); otherwise leave it."
-        )
-    return ""
-
-
-# QDQ002
-
-
-def _float_results(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("QDQ002", NO_DETAILS)
-        return
+@rule(
+    "QDQ002",
+    "Quantized layer writes floating point",
+    Severity.WARNING,
+    looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output, somewhere before the "
+    "network's end.",
+    why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The wider "
+    "result takes twice or four times the bytes, and often a Q of its own before the next product.",
+    remedy="Put Q and DQ on the tensor between them.",
+    references=(issue(2383), QUANTIZED_TYPES),
+    columns=("kind", "input_formats", "output_formats", "latency_ms"),
+    not_when="The last layer; layers that add a residual in floating point, which QDQ003 tells. Where no Q follows, it is "
+    "told as info.",
+    needs=(details,),
+)
+def floating_result(context: Context) -> Findings:
     flow = flow_of(context.engine)
-    for layer in context.layers:
-        if not _widens(context, layer) or layer.index in flow.at_output or _residuals(context, layer):
+    for layer in context.multiplying:
+        if not context.is_quantized(layer) or layer.output_precision not in FLOATING:
+            continue
+        if layer.index in flow.at_output or _find_residuals(context, layer):
             continue
         # A product may follow behind a pool or a pointwise layer; at the end of the network nothing does.
-        if flow.behind[layer.index] or any(one.kind.is_work for one in context.consumers(layer)):
-            yield _float_result(context, layer)
+        readers = context.consumers(layer)
+        if not flow.behind[layer.index] and not any(reader.kind.is_work for reader in readers):
+            continue
+        behind = _find_quantizing(context, layer)
+        feeds_residual = any(
+            tensor.name == layer.outputs[0].name
+            for reader in readers
+            for tensor in _find_residuals(context, reader)
+        )
+        then = (
+            f", and {plural(len(behind), 'kernel')} behind it {'quantizes' if len(behind) == 1 else 'quantize'} that "
+            f"again: {context.format_time(*behind)}"
+            if behind
+            else ""
+        )
+        precision = layer.output_precision
+        yield finding(
+            f"{quote_layer(layer)} multiplies {_name(context.input_type(layer))} and writes {_name(precision)}{then}.",
+            [layer, *behind],
+            severity=None if behind or feeds_residual else Severity.INFO,
+            savings=_save_output(context, layer) | latencies(behind) if behind else {},
+            formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q behind it"
+            if behind
+            else "",
+            evidence=layer_evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
+            remedy="Its result is added to a residual in floating point: quantize that input of the addition (QDQ003)."
+            if feeds_residual
+            else "",
+        )
 
 
-def _widens(context: Context, layer: Layer) -> bool:
-    return context.is_compute(layer) and context.is_quantized(layer) and layer.output_precision in FLOATING
-
-
-def _q_behind(context: Context, layer: Layer) -> list[Layer]:
+def _find_quantizing(context: Context, layer: Layer) -> list[Layer]:
     """Quantizing layers that read its result, directly or behind a reformat or NoOp."""
-    found: dict[int, Layer] = {}
+    readers: dict[int, Layer] = {}
     for reader in context.consumers(layer):
-        step = [reader]
+        readers[reader.index] = reader
         if reader.kind in (LayerKind.REFORMAT, LayerKind.NOOP):
-            step = [reader, *context.consumers(reader)]
-        found |= {one.index: one for one in step if _role(one) == "quantizes"}
-    return [found[index] for index in sorted(found) if found[index].kind in _MAY_CONVERT]
+            readers |= {behind.index: behind for behind in context.consumers(reader)}
+    quantizing = (readers[index] for index in sorted(readers) if readers[index].kind in _MAY_CONVERT)
+    return [reader for reader in quantizing if _role(reader) == "quantizes"]
 
 
-def _saved_output(context: Context, layer: Layer) -> dict[int, float]:
+def _save_output(context: Context, layer: Layer) -> dict[int, float]:
     """What a result of 8 bits would save in bytes written."""
     result = layer.outputs[0]
     if result.allocated_bytes is None or result.dtype is None:
         return {}
-    saved = moving_ms(context, result.allocated_bytes * (1 - 8 / result.dtype.bits))
-    return stake(layer, saved)
-
-
-def _float_result(context: Context, layer: Layer) -> Finding:
-    behind = _q_behind(context, layer)
-    stakes = _saved_output(context, layer) | whole_time(behind)
-    output = layer.output_precision
-    feeds_residual = any(
-        tensor.name == layer.outputs[0].name
-        for reader in context.consumers(layer)
-        for tensor in _residuals(context, reader)
-    )
-    then = (
-        f", and {plural(len(behind), 'kernel')} behind it {'quantizes' if len(behind) == 1 else 'quantize'} that again: "
-        f"{time_text(time_of(behind), context.pct(time_of(behind)))}"
-        if behind
-        else ""
-    )
-    return Finding(
-        "QDQ002",
-        f"{called(layer)} multiplies {_name(context.input_type(layer))} and writes {_name(output)}{then}.",
-        indices([layer, *behind]),
-        severity=None if behind or feeds_residual else Severity.INFO,
-        stakes_ms=stakes if behind else {},
-        formula="bytes saved by a result of 8 bits / bandwidth, plus latency_ms of the Q behind it"
-        if behind
-        else "",
-        evidence=evidence(layer, quantizing_layers=len(behind), feeds_residual=feeds_residual),
-        remedy="Its result is added to a residual in floating point: quantize that input of the addition (QDQ003)."
-        if feeds_residual
-        else "",
-    )
+    return saving(layer, moving_ms(context, result.allocated_bytes * (1 - 8 / result.dtype.bits)))
 
 
 def _name(precision: DataType | None) -> str:
     return precision.value if precision else "unknown type"
 
 
-# QDQ003
-
-
-def _residual_in_float(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("QDQ003", NO_DETAILS)
-        return
+@rule(
+    "QDQ003",
+    "Residual is added in floating point, or by a kernel of its own",
+    Severity.WARNING,
+    looks_for="A quantized convolution or GEMM with a further floating-point input of its result's size; a generated "
+    "kernel that dequantizes two branches, adds them and quantizes the sum.",
+    why="Quantized, convolution, addition and activation are one kernel that reads and writes 8 bits.",
+    remedy="Quantize the skip input of the addition: one Q and DQ on the identity branch, none between convolution and "
+    "addition.",
+    references=(RESIDUAL_QDQ, issue(2204)),
+    columns=("kind", "tactic", "input_formats", "output_formats", "latency_ms"),
+    needs=(details,),
+)
+def floating_residual(context: Context) -> Findings:
     for layer in context.layers:
-        if residuals := _residuals(context, layer):
-            yield _fused_residual(context, layer, residuals)
+        if residuals := _find_residuals(context, layer):
+            yield _describe_fused_residual(context, layer, residuals)
         elif _RESIDUAL_KERNEL.match(layer.tactic or layer.name) and _is_quantized_through(context, layer):
-            yield _residual_kernel(context, layer)
+            total, residual = context.bytes(layer), layer.inputs[1].allocated_bytes
+            part = 1 - residual / total if total and residual is not None else 1.0
+            yield finding(
+                f"{quote_layer(layer)} dequantizes two branches, adds them and quantizes the sum: "
+                f"{context.format_time(layer)}.",
+                [layer],
+                savings=saving(layer, None if layer.latency_ms is None else part * layer.latency_ms),
+                formula="latency_ms · (1 − bytes of one branch / bytes): what is left when the product adds the other "
+                "branch itself",
+                evidence=layer_evidence(layer),
+                remedy="Give both branches the same scale, or no Q and DQ between product and addition, so that the "
+                "product can add the residual itself.",
+            )
 
 
-def _residuals(context: Context, layer: Layer) -> list[Tensor]:
+def _find_residuals(context: Context, layer: Layer) -> list[Tensor]:
     """Further float inputs, of the result's size, of a quantized product."""
     if not context.is_compute(layer) or layer.kind is LayerKind.ATTENTION or not context.is_quantized(layer):
         return []
@@ -210,8 +232,14 @@ def _residuals(context: Context, layer: Layer) -> list[Tensor]:
     ]
 
 
-def _fused_residual(context: Context, layer: Layer, residuals: list[Tensor]) -> Finding:
-    behind = _q_behind(context, layer) if layer.output_precision in FLOATING else []
+def _is_quantized_through(context: Context, layer: Layer) -> bool:
+    inputs = [tensor.dtype for tensor in context.data_inputs(layer)]
+    outputs = [tensor.dtype for tensor in layer.outputs]
+    return len(inputs) > 1 and QUANTIZED.issuperset(inputs) and not QUANTIZED.isdisjoint(outputs)
+
+
+def _describe_fused_residual(context: Context, layer: Layer, residuals: list[Tensor]) -> Finding:
+    behind = _find_quantizing(context, layer) if layer.output_precision in FLOATING else []
     wide = [tensor for tensor in (*residuals, layer.outputs[0]) if tensor.dtype in FLOATING]
     sizes = [(tensor.allocated_bytes, tensor.dtype) for tensor in wide]
     saved = sum(size * (1 - 8 / dtype.bits) for size, dtype in sizes if size is not None and dtype)
@@ -220,141 +248,79 @@ def _fused_residual(context: Context, layer: Layer, residuals: list[Tensor]) -> 
     then = f", and {plural(len(behind), 'kernel')} behind it quantize the sum" if behind else ""
     if len(behind) == 1:
         then = ", and a kernel behind it quantizes the sum"
-    time = time_of([layer, *behind])
-    return Finding(
-        "QDQ003",
-        f"{called(layer)} adds its residual in {_name(residuals[0].dtype)} and writes {_name(layer.output_precision)}"
-        f"{then}: {time_text(time, context.pct(time))}.",
-        indices([layer, *behind]),
-        stakes_ms=own | whole_time(behind),
+    return finding(
+        f"{quote_layer(layer)} adds its residual in {_name(residuals[0].dtype)} and writes "
+        f"{_name(layer.output_precision)}{then}: {context.format_time(layer, *behind)}.",
+        [layer, *behind],
+        savings=own | latencies(behind),
         formula="latency_ms · bytes saved by residual and result of 8 bits / bytes, plus latency_ms of the Q behind it",
-        evidence=evidence(layer, residual_type=_name(residuals[0].dtype), quantizing_layers=len(behind)),
-    )
-
-
-def _is_quantized_through(context: Context, layer: Layer) -> bool:
-    inputs = [tensor.dtype for tensor in context.data_inputs(layer)]
-    outputs = [tensor.dtype for tensor in layer.outputs]
-    return len(inputs) > 1 and QUANTIZED.issuperset(inputs) and not QUANTIZED.isdisjoint(outputs)
-
-
-def _residual_kernel(context: Context, layer: Layer) -> Finding:
-    total, residual = context.bytes(layer), layer.inputs[1].allocated_bytes
-    part = 1 - residual / total if total and residual is not None else 1.0
-    return Finding(
-        "QDQ003",
-        f"{called(layer)} dequantizes two branches, adds them and quantizes the sum: "
-        f"{time_text(layer.latency_ms, context.pct(layer.latency_ms))}.",
-        (layer.index,),
-        stakes_ms=stake(layer, None if layer.latency_ms is None else part * layer.latency_ms),
-        formula="latency_ms · (1 − bytes of one branch / bytes): what is left when the product adds the other branch itself",
-        evidence=evidence(layer),
-        remedy="Give both branches the same scale, or no Q and DQ between product and addition, so that the product "
-        "can add the "
-        "residual itself.",
-    )
-
-
-# QDQ004
-
-
-def _mostly_float(context: Context) -> Iterator[Finding | NotChecked]:
-    if not context.has_details:
-        yield NotChecked("QDQ004", NO_DETAILS)
-        return
-    products = [layer for layer in context.layers if context.is_compute(layer)]
-    quantized = [layer for layer in products if context.is_quantized(layer)]
-    if not quantized:
-        return
-    time, part = time_of(products), time_of(quantized)
-    if not time or part is None:
-        yield NotChecked("QDQ004", NO_PROFILE)
-        return
-    if part / time >= context.threshold("QDQ004.share_pct", 50.0) / 100:
-        return
-    wide = [layer for layer in products if context.input_type(layer) in FLOATING]
-    wide.sort(key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))
-    stakes: dict[int, float] = {}
-    for layer in wide:
-        stakes |= fraction(context, layer, 0.5)
-    yield Finding(
-        "QDQ004",
-        f"{plural(len(quantized), 'product')} of {len(products)} are quantized, {100 * part / time:.0f} % of the "
-        f"products' time; "
-        f"{time_text(time_of(wide), context.pct(time_of(wide)))} are floating point.",
-        indices(wide[:10]),
-        confidence=Confidence.LOW,
-        stakes_ms={layer.index: stakes[layer.index] for layer in wide[:10] if layer.index in stakes},
-        formula="latency_ms / 2 of the ten costliest products in floating point: a bound",
-        evidence=(
-            Evidence("quantized_layers", len(quantized)),
-            Evidence("products", len(products)),
-            Evidence("quantized_pct", round(100 * part / time, 1)),
+        evidence=layer_evidence(
+            layer, residual_type=_name(residuals[0].dtype), quantizing_layers=len(behind)
         ),
     )
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
-        id="QDQ001",
-        title="Dangling quantize or dequantize",
-        severity=Severity.WARNING,
-        looks_for="Quantization that runs as a kernel of its own: as Scale, as Reformat (also with Origin QDQ), as a "
-        "generated "
-        "Myelin kernel, or as a quantize layer; to or from INT8, FP8, INT4 or FP4.",
-        why="A Q or DQ that is fused into its neighbours costs nothing. Alone it reads and writes its whole tensor.",
-        remedy="Put the Q right behind an operator that can absorb it, remove doubled pairs, and quantize residual branches "
-        "(QDQ003).",
-        references=(QUANTIZED_TYPES, issue(2383), issue(2204)),
-        columns=("kind", "layer_type", "input_formats", "output_formats", "latency_ms"),
-        check=_dangling,
-        not_when="At the network's inputs and outputs, and with scales computed at run time, it is told as info. "
-        "Pointwise kernels with a Q fused into them "
-        "are fine.",
-    ),
-    Rule(
-        id="QDQ002",
-        title="Quantized layer writes floating point",
-        severity=Severity.WARNING,
-        looks_for="A convolution, GEMM or attention layer with quantized input and floating-point output, somewhere "
-        "before the "
-        "network's end.",
-        why="DQ → Conv runs with quantized input and float output; only DQ → Conv → Q writes quantized values. The "
-        "wider result "
-        "takes twice or four times the bytes, and often a Q of its own before the next product.",
-        remedy="Put Q and DQ on the tensor between them.",
-        references=(issue(2383), QUANTIZED_TYPES),
-        columns=("kind", "input_formats", "output_formats", "latency_ms"),
-        check=_float_results,
-        not_when="The last layer; layers that add a residual in floating point, which QDQ003 tells. Where no Q "
-        "follows, it is "
-        "told as info.",
-    ),
-    Rule(
-        id="QDQ003",
-        title="Residual is added in floating point, or by a kernel of its own",
-        severity=Severity.WARNING,
-        looks_for="A quantized convolution or GEMM with a further floating-point input of its result's size; a "
-        "generated kernel "
-        "that dequantizes two branches, adds them and quantizes the sum.",
-        why="Quantized, convolution, addition and activation are one kernel that reads and writes 8 bits.",
-        remedy="Quantize the skip input of the addition: one Q and DQ on the identity branch, none between "
-        "convolution and addition.",
-        references=(RESIDUAL_QDQ, issue(2204)),
-        columns=("kind", "tactic", "input_formats", "output_formats", "latency_ms"),
-        check=_residual_in_float,
-    ),
-    Rule(
-        id="QDQ004",
-        title="Quantized engine computes mostly in floating point",
-        severity=Severity.INFO,
-        looks_for="An engine with quantized products that take less than half of the products' time.",
-        why="What was quantized wins little as long as most of the time is spent elsewhere.",
-        remedy="Quantize the costliest of the products that are still in floating point. Leave it if only a part was "
-        "meant to be "
-        "quantized.",
-        references=(QUANTIZED_TYPES,),
-        columns=("kind", "precision", "latency_ms"),
-        check=_mostly_float,
-    ),
+@rule(
+    "QDQ004",
+    "Quantized engine computes mostly in floating point",
+    Severity.INFO,
+    looks_for="An engine with quantized products that take less than half of the products' time.",
+    why="What was quantized wins little as long as most of the time is spent elsewhere.",
+    remedy="Quantize the costliest of the products that are still in floating point. Leave it if only a part was meant to "
+    "be quantized.",
+    references=(QUANTIZED_TYPES,),
+    columns=("kind", "precision", "latency_ms"),
+    needs=(details,),
+    thresholds={"share_pct": 50.0},
 )
+def mostly_floating(context: Context, share_pct: float) -> Findings:
+    products = context.multiplying
+    quantized = [layer for layer in products if context.is_quantized(layer)]
+    if not quantized:
+        return
+    time, part = sum_ms(products), sum_ms(quantized)
+    if not time or part is None:
+        yield not_checked(NO_PROFILE)
+        return
+    if part / time >= share_pct / 100:
+        return
+    wide = [layer for layer in products if context.input_type(layer) in FLOATING]
+    wide.sort(key=lambda layer: (-(layer.latency_ms or 0.0), layer.index))
+    yield finding(
+        f"{plural(len(quantized), 'product')} of {len(products)} are quantized, {100 * part / time:.0f} % of the "
+        f"products' time; {context.format_time(*wide)} are floating point.",
+        wide[:10],
+        confidence=Confidence.LOW,
+        savings=fractions(context, wide[:10], 0.5),
+        formula="latency_ms / 2 of the ten costliest products in floating point: a bound",
+        evidence={
+            "quantized_layers": len(quantized),
+            "products": len(products),
+            "quantized_pct": round(100 * part / time, 1),
+        },
+    )
+
+
+@strength(
+    "QDQ",
+    "Quantized layers stay quantized",
+    "Every quantized product writes quantized data, except at the end; Q/DQ on its own only at network inputs.",
+    ("kind", "precision", "output_precision"),
+)
+def stays_quantized(context: Context) -> Finding | None:
+    layers = [layer for layer in context.multiplying if context.is_quantized(layer)]
+    dangling = filter(takes_time, context.select(LayerKind.QUANTIZE))
+    if not layers or any(_leaves_quantization(context, layer) for layer in layers):
+        return None
+    if not all(context.reads_network_input(layer) for layer in dangling):
+        return None
+    count = plural(len(layers), "quantized layer")
+    text = f"Quantized data in and out of {count}, and no Q/DQ on its own behind the network's inputs."
+    return finding(text, layers, evidence={"layers": len(layers)})
+
+
+def _leaves_quantization(context: Context, layer: Layer) -> bool:
+    """Whether it writes floating point for another product; the last layers of a network may."""
+    if layer.output_precision in QUANTIZED or context.writes_network_output(layer):
+        return False
+    return bool(context.nearest_compute(layer, forward=True))

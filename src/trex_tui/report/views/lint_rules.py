@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trex_tui.lint.model import Rule
-from trex_tui.lint.registry import thresholds
 from trex_tui.report.render_markdown import escaped
 from trex_tui.text import printable
 
@@ -26,7 +25,7 @@ def rules_text(rules: Sequence[Rule]) -> str:
 def explain_text(rule: Rule) -> str:
     """Everything about a rule."""
     lines = [f"{rule.id}  {printable(rule.title)}  ({rule.severity.value})"]
-    for label, text in _parts(rule, thresholds([rule])):
+    for label, text in _parts(rule):
         lines += ["", label, *_indented(text)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -47,26 +46,18 @@ def _indented(text: str) -> list[str]:
     ]
 
 
-def _parts(rule: Rule, numbers: Mapping[str, float | None]) -> Iterator[tuple[str, str]]:
+def _parts(rule: Rule) -> Iterator[tuple[str, str]]:
     """Heading and text of what there is to say."""
     parts = (
         ("Looks for", rule.looks_for),
         ("Not when", rule.not_when),
         ("Why", rule.why),
         ("What to do", rule.remedy),
-        ("Thresholds", "\n".join(_threshold(*one) for one in _own(rule, numbers).items())),
+        ("Thresholds", "\n".join(f"{name} = {value:g}" for name, value in rule.named_thresholds.items())),
         ("Reads", ", ".join(rule.columns)),
         ("References", "\n".join(rule.references)),
     )
     return ((label, text) for label, text in parts if text)
-
-
-def _own(rule: Rule, numbers: Mapping[str, float | None]) -> dict[str, float | None]:
-    return {name: value for name, value in numbers.items() if name.startswith(f"{rule.id}.")}
-
-
-def _threshold(name: str, default: float | None) -> str:
-    return name if default is None else f"{name} = {default:g}"
 
 
 def rules_markdown(rules: Sequence[Rule]) -> str:
@@ -82,7 +73,7 @@ def rules_markdown(rules: Sequence[Rule]) -> str:
 def explain_markdown(rule: Rule) -> str:
     """A section about a rule."""
     lines = [f"## {rule.id}", "", f"**{escaped(rule.title)}** ({rule.severity.value})"]
-    for label, text in _parts(rule, thresholds([rule])):
+    for label, text in _parts(rule):
         if label in ("References", "Thresholds"):
             lines += ["", f"{label}:", "", *(f"- {_linked(line)}" for line in text.split("\n"))]
         elif label == "Reads":
@@ -102,7 +93,6 @@ def _linked(reference: str) -> str:
 
 def rules_document(rules: Sequence[Rule]) -> dict[str, Any]:
     """The object that `lint --rules --format json` prints; `--explain` prints that of one rule."""
-    numbers = thresholds(rules)
     return {
         "schema": SCHEMA,
         "rules": [
@@ -117,7 +107,7 @@ def rules_document(rules: Sequence[Rule]) -> dict[str, Any]:
                 "remedy": rule.remedy,
                 "references": list(rule.references),
                 "columns": list(rule.columns),
-                "thresholds": _own(rule, numbers),
+                "thresholds": rule.named_thresholds,
             }
             for rule in rules
         ],
