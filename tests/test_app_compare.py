@@ -274,7 +274,9 @@ async def test_enter_goes_to_the_layer_in_either_engine_and_back():
         await session.until(lambda: session.app.screen is not first and session.screen.focused is not None)
         await session.press(TO_COMPARE)
         back = await until_compared(session)
-        assert [engine.name for engine in back.job.engines] == [INT8, FP16], "compared with where it was opened"
+        assert [engine.name for engine in back.job.engines] == [INT8, FP16], (
+            "compared with where it was opened"
+        )
         await stand_on(session, back, 1, "/head/fc/Gemm")
         await session.press("enter")
         await session.until(lambda: session.app.screen is first)
