@@ -185,7 +185,7 @@ class Sections:
     def close(self) -> None:
         self._open = ""
 
-    def stated_version(self, message: str) -> None:
+    def stated_version(self, _line: int, message: str) -> None:
         """`TensorRT version: 10.16.1`; 8.0 prints 8003."""
         if match := _VERSION.match(message):
             text = match["version"].rstrip(".")
@@ -204,7 +204,7 @@ class Sections:
                 self.inputs, self.outputs = [], []
             self._onnx[match["label"]] = match["value"].strip()
 
-    def binding(self, message: str) -> None:
+    def binding(self, _line: int, message: str) -> None:
         if match := _INPUT.match(message):
             self.inputs.append(match["name"])
         elif match := _OUTPUT.match(message):

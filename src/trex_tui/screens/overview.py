@@ -20,8 +20,8 @@ from trex_tui.analysis.structure import hottest
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
+from trex_tui.report.document import Table
 from trex_tui.report.views.engine import (
-    NO_RUN,
     Analysis,
     analyse,
     bound_sentences,
@@ -31,16 +31,20 @@ from trex_tui.report.views.engine import (
     gap_sentences,
     memory_facts,
     no_profile,
-    performance_table,
-    run_facts,
-    throughput_facts,
     work_facts,
 )
 from trex_tui.report.views.lint import worst_lines
+from trex_tui.report.views.timing import (
+    NO_RUN,
+    known_series,
+    performance_table,
+    run_facts,
+    throughput_facts,
+)
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
-from trex_tui.text import MISSING, plural
+from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place
 from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.bindings import bindings_in
@@ -225,11 +229,14 @@ class OverviewPane(LayerTablePane, ShowsLint):
         statistics = self.analysis.statistics
         if statistics is None:
             return [sentence_line(NO_RUN)]
-        series = max(1, (width - _STATISTIC) // _FIGURE)
-        rows, others = performance_table(statistics, series)
+        most = max(1, (width - _STATISTIC) // _FIGURE)
+        others = [
+            (f"{heading} ms", f"median {format_ms(series.median_ms)}")
+            for _, heading, series in known_series(statistics)[most:]
+        ]
         return [
             *fact_lines(throughput_facts(statistics)),
-            *_table_lines(rows),
+            *_table_lines(performance_table(statistics, most=most)),
             *fact_lines([*others, *run_facts(self.analysis)]),
         ]
 
@@ -282,9 +289,11 @@ def _hot_columns(engine: Engine, title: str) -> list[Column[Layer]]:
     return [columns[name] for name in _HOT_COLUMNS]
 
 
-def _table_lines(rows: Sequence[tuple[str, ...]]) -> list[TextLine]:
+def _table_lines(table: Table) -> list[TextLine]:
+    titles = [column.title for column in table.columns]
+    texts = [table.texts(index) for index in range(len(titles))]
     lines = []
-    for number, (name, *cells) in enumerate(rows):
+    for number, (name, *cells) in enumerate((titles, *zip(*texts, strict=True)) if table.rows else ()):
         figures = "".join(fit(cell, _FIGURE, right=True) for cell in cells)
         style = "" if number else "$muted"
         lines.append(TextLine(Content.assemble((fit(name, _STATISTIC), "$muted"), (figures, style))))

@@ -33,7 +33,7 @@ from trex_tui.report.listing import Listing
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
-    from trex_tui.report.views.subject import Subject
+    from trex_tui.report.views.engine import Subject
 
 format_tactic_ms = partial(format_ms, digits=6)
 """Tactics are told apart by tens of nanoseconds."""

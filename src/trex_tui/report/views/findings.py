@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from trex_tui.lint.model import Judged
 from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.document import Cell, Section, Table
+from trex_tui.report.views.engine import Subject
 from trex_tui.report.views.layers import number_column, table, word_column
 from trex_tui.report.views.lint import (
     count_words,
@@ -15,7 +16,6 @@ from trex_tui.report.views.lint import (
     not_checked_words,
     total_words,
 )
-from trex_tui.report.views.subject import Subject
 
 _MOST_LAYERS = 3
 

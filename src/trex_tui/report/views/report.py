@@ -10,13 +10,18 @@ from trex_tui.report.document import TOP, Document, Part, Section
 from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document, sections
-from trex_tui.report.views.engine import condition_facts, doubt_sentences
+from trex_tui.report.views.engine import (
+    Subject,
+    condition_facts,
+    doubt_sentences,
+    make_subject,
+    summary_sections,
+)
 from trex_tui.report.views.findings import lint_sections, note_sections
 from trex_tui.report.views.layers import group_sections, hot_sections, roofline_sections
 from trex_tui.report.views.lint import EngineReport
 from trex_tui.report.views.memory import memory_sections
-from trex_tui.report.views.subject import Subject, subject_of
-from trex_tui.report.views.timing import summary_sections, timing_sections
+from trex_tui.report.views.timing import timing_sections
 from trex_tui.text import plural, printable
 
 
@@ -64,7 +69,7 @@ def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: b
         top: Rows of a table; None for all.
         is_alone: No comparison stands before it, which has what is known of the outputs.
     """
-    subject = subject_of(lint, top)
+    subject = make_subject(lint, top)
     makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
     sections = [section for make in makers for section in make(subject)]
     return Part(f"engine-{number}", printable(lint.engine.name), sections, engine=lint.engine)
