@@ -405,6 +405,11 @@ class LintResult:
         return self.stakes.total_ms
 
     @property
+    def rules_not_checked(self) -> int:
+        """How many rules could not look at something."""
+        return len({missing.rule for missing in self.not_checked})
+
+    @property
     def worst(self) -> Severity | None:
         """Severity of the worst finding; None without findings."""
         return self.findings[0].severity if self.findings else None

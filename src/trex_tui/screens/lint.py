@@ -13,10 +13,18 @@ from textual.containers import Container
 
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import LintResult, Severity
+from trex_tui.lint.model import LintResult
 from trex_tui.report.colours import severity_style
 from trex_tui.report.views.layer_details import Line
-from trex_tui.report.views.lint import Entry, entries, finding_lines, summary_words
+from trex_tui.report.views.lint import (
+    LEVELS,
+    SCREEN_COLUMNS,
+    EngineReport,
+    Entry,
+    finding_lines,
+    fit_summary,
+    list_entries,
+)
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob, SuppressionAsked
 from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
@@ -26,62 +34,39 @@ from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.linked_text import LinkedLines, LinkFollowed
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_model import Column as TableColumn
 
 STAKE = "stake_ms"
 
 
-def finding_columns(engine: Engine) -> list[Column[Entry]]:
-    """What tells most first; what was found and where share the rest of the line."""
-
-    def _where(entry: Entry) -> str:
-        return engine.layers[entry.layers[0]].name if entry.layers else "the engine"
-
+def finding_columns() -> list[TableColumn[Entry]]:
+    """The columns of the findings, with the colours of a terminal."""
+    styles = {
+        "mark": _style,
+        "rule": _style,
+        "title": lambda entry: "" if entry.severity in LEVELS else "$muted",
+        "where": lambda _: "$muted",
+        "confidence": lambda _: "$muted",
+    }
     return [
-        Column(
-            "mark", "", lambda entry: entry.mark, width=1, style=_style, description="How much it matters."
-        ),
-        Column(
-            "rule", "Rule", lambda entry: entry.rule, width=10, style=_style, description="Id of the rule."
-        ),
-        Column(
-            STAKE,
-            "At stake",
-            lambda entry: entry.stake_ms,
-            format=format_ms,
-            align="right",
-            width=9,
-            description="stake_ms: milliseconds that could be won, by the rule's estimate.",
-        ),
-        Column(
-            "layers",
-            "Layers",
-            lambda entry: len(entry.layers) or None,
-            align="right",
-            width=6,
-            priority=1,
-            description="How many layers it is about.",
-        ),
-        Column("title", "Finding", lambda entry: entry.title, flex=True, width=40, style=_message_style),
-        Column("where", "Where", _where, flex=True, width=20, priority=2, style=lambda _: "$muted"),
-        Column(
-            "confidence",
-            "Sure",
-            lambda entry: entry.judged.confidence.value if entry.judged else None,
-            width=6,
-            priority=3,
-            style=lambda _: "$muted",
-            description="How sure the rule is of its milliseconds.",
-        ),
+        TableColumn(
+            column.key,
+            column.title,
+            column.value or _style,
+            format=format_ms if column.key == STAKE else str,
+            align="right" if column.is_number else "left",
+            width=column.width,
+            flex=column.flex,
+            priority=column.priority,
+            style=styles.get(column.key),
+            description=column.help,
+        )
+        for column in SCREEN_COLUMNS
     ]
 
 
 def _style(entry: Entry) -> str:
     return severity_style(entry.severity)
-
-
-def _message_style(entry: Entry) -> str:
-    return "" if entry.severity in (Severity.ERROR, Severity.WARNING, Severity.INFO) else "$muted"
 
 
 LOOKING = "The rules are looking …"
@@ -105,7 +90,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         """What the filter leaves; None without one."""
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
-        self.table = VirtualTable(finding_columns(engine), id="lint-table", empty_text=LOOKING)
+        self.table = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
         self.words: LinkedLines = LinkedLines(id="lint-words")
 
     def compose(self) -> ComposeResult:
@@ -127,12 +112,15 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._fill()
 
     def _fill(self) -> None:
-        shown = [entry for entry in entries(self.result) if self._is_shown(entry)] if self.result else []
+        shown = [entry for entry in self._entries() if self._is_shown(entry)]
         self.table.empty_text = (
             NO_MATCH if self._layers is not None else CLEAN if self.result else self._looking
         )
         self.table.set_rows(shown, keep=lambda entry: (entry.rule, entry.state, entry.layers, entry.message))
         self._tell()
+
+    def _entries(self) -> list[Entry]:
+        return list_entries(EngineReport(self.engine, self.result)) if self.result else []
 
     def _is_shown(self, entry: Entry) -> bool:
         if self.rule and entry.rule != self.rule:
@@ -150,7 +138,9 @@ class LintPane(TablePane[Entry], ShowsLint):
     def _tell_head(self) -> None:
         line = self.query_one(SummaryLine)
         room = max(0, self.size.width - 2)
-        line.text = summary_words(self.result, self.engine, room) if self.result else self._looking
+        line.text = (
+            fit_summary(EngineReport(self.engine, self.result), room) if self.result else self._looking
+        )
         if self.rule:
             line.text += f" · only {self.rule}"
 
@@ -163,7 +153,7 @@ class LintPane(TablePane[Entry], ShowsLint):
             return
         from trex_tui.lint.registry import registry
 
-        self.words.show_lines(list(finding_lines(self.engine, entry, registry().rules)), from_top=from_top)
+        self.words.show_lines(list(finding_lines(entry, registry().rules)), from_top=from_top)
         layers = entry.layers
         place = f"layer {self._step + 1} of {len(layers)} · n N" if len(layers) > 1 else ""
         self.words.border_title = place
@@ -238,7 +228,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         """Show the findings of one rule only, or of all again."""
         if self.result is None:
             return
-        counts = Counter(entry.rule for entry in entries(self.result))
+        counts = Counter(entry.rule for entry in self._entries())
         options = {"": "all rules", **{rule: f"{rule:<11} {count}" for rule, count in counts.items()}}
         self.app.push_screen(ChooseScreen("Show the findings of", options, self.rule), self._show_rule)
 
