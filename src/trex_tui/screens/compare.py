@@ -32,11 +32,10 @@ from trex_tui.screens.compare_job import CompareJob, Tie, place_of
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.pane import LayerJumped, LayerOpened, OtherOpened, Selection, TablePane
 from trex_tui.text import printable, shorten_middle
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.block_table import BlockRow, BlockTable, Order, orders
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import CompareWords, LinkFollowed
+from trex_tui.widgets.linked_text import CompareText, LinkFollowed
 
 NOTHING = (
     "Nothing is compared yet. Press c to choose the engine that this one is compared with: one from the list of engines, "
@@ -139,7 +138,7 @@ class ComparePane(TablePane[BlockRow]):
         self.job = job
         self.table = BlockTable(id="compare-table")
         self.table.display = False
-        self.words: CompareWords = CompareWords(id="compare-words")
+        self.words: CompareText = CompareText(id="compare-words")
         self.pins = Pins(self.table, job)
         self.only_changed = False
         self.matrix = Matrix.KIND

@@ -29,10 +29,9 @@ from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob, SuppressionAsked
 from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
 from trex_tui.text import format_ms
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import LinkedLines, LinkFollowed
+from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column as TableColumn
 
@@ -91,7 +90,7 @@ class LintPane(TablePane[Entry], ShowsLint):
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
         self.table = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
-        self.words: LinkedLines = LinkedLines(id="lint-words")
+        self.words: LinkedText = LinkedText(id="lint-words")
 
     def compose(self) -> ComposeResult:
         """Counts, findings, what the one under the cursor means."""

@@ -32,14 +32,13 @@ from trex_tui.report.views.memory import (
 from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import format_bytes, format_count, plural, printable
-from trex_tui.widgets.actions import Place
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
-from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.layer_columns import main_column, memory_columns
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import fit
-from trex_tui.widgets.text_view import FittedView, TextLine, fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_line, sections, sentence_line
 
 _SIZE, _SPAN, _GAP = 9, 9, 2
 """Cells for a size, for the layers that a tensor lives from and to, and between."""
@@ -68,7 +67,7 @@ class MemoryPane(LayerTablePane):
         self.table = VirtualTable(
             memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
         )
-        self.words: FittedView = FittedView(self._make_lines, id="memory-words")
+        self.words: TextView = TextView(self._make_lines, id="memory-words")
 
     def compose(self) -> ComposeResult:
         """Chart, table, words."""

@@ -45,16 +45,15 @@ from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, format_ms, plural
-from trex_tui.widgets.actions import Place
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
-from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.layer_columns import latency_columns
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
-    FittedLines,
+    TextBlock,
     TextLine,
     fact_lines,
     heading_line,
@@ -106,9 +105,9 @@ class OverviewPane(LayerTablePane, ShowsLint):
         """Performance and engine, shares, hottest layers."""
         with self.words, Container(id="overview-columns"):
             with Container(id="overview-words"):
-                yield FittedLines(self._performance_lines, id="overview-performance")
-                yield FittedLines(self._engine_lines, id="overview-engine")
-            yield FittedLines(self._share_lines, id="overview-shares")
+                yield TextBlock(make=self._performance_lines, id="overview-performance")
+                yield TextBlock(make=self._engine_lines, id="overview-engine")
+            yield TextBlock(make=self._share_lines, id="overview-shares")
         yield self.table
 
     def on_mount(self) -> None:
@@ -136,7 +135,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
 
     def _renew(self) -> None:
         self._tables = None
-        for lines in self.query(FittedLines):
+        for lines in self.query(TextBlock):
             lines.renew()
 
     # Filter and current layer
