@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.geometry import Size
-from trex_tui.screens.comparison_choice import Choice, Tie, is_same_set, leads_to, pins_of, place_of
 
 from comparing import BARE, FP16, INT8, four_engines, two_engines, write_int8
 from trex_tui.analysis.compare import Pin, compare
@@ -33,6 +32,7 @@ from trex_tui.report.views.compare_story import (
     sum_words,
     title_words,
 )
+from trex_tui.screens.compare_job import Choice, Tie, is_same_set, leads_to, pins_of, place_of
 from trex_tui.screens.reload import places_of
 from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.widgets.chrome import TabBar
