@@ -8,7 +8,7 @@ import pytest
 
 from trex_tui.widgets.strip_chart import StripChart
 from trex_tui.widgets.table_model import MISSING
-from trex_tui.widgets.text_view import FittedLines
+from trex_tui.widgets.text_view import TextBlock
 from tui import (
     BY_TIME,
     CONV,
@@ -44,7 +44,7 @@ async def analysed(session: Session) -> None:
 
 def words(session: Session, name: str) -> str:
     """The text of one of the columns, not wrapped."""
-    lines = session.overview.query_one(f"#overview-{name}", FittedLines)
+    lines = session.overview.query_one(f"#overview-{name}", TextBlock)
     return "\n".join(line.plain.rstrip() for line in lines.wrapped(400))
 
 
@@ -225,7 +225,7 @@ async def test_facts_scroll_and_zoom(tmp_path):
 async def test_columns_by_width(tmp_path, width, columns):
     async with overview(small_engine(tmp_path), (width, 40)) as session:
         await analysed(session)
-        starts = {lines.region.x for lines in session.overview.query(FittedLines)}
+        starts = {lines.region.x for lines in session.overview.query(TextBlock)}
         assert len(starts) == columns
         assert max(len(line) for line in session.text.splitlines()) <= width
 

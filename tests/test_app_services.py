@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from trex_tui.analysis.modules import Grouping
 from trex_tui.app import TrexApp
-from trex_tui.report.export_formats import ExportFormat, default_directory, file_stem, target_of, with_ending
+from trex_tui.report.export import ExportFormat, default_directory, file_stem, target_of, with_ending
 from trex_tui.report.path_completion import common_beginning, completions, typed_path
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen

@@ -97,12 +97,12 @@ def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str
 
 
 def test_commands_that_write_files_load_no_library(small_set: Path) -> None:
-    """Exports that need none, `convert`, the files of `times`, a page: one after the other, as each loads less than all."""
+    """Exports that need none, the files of `times`, a page: one after the other, as each loads less than all."""
     run = (
         "import sys; from trex_tui.cli import main; net, place = sys.argv[1:];"
         "export = ['export', net, '-o', '-', '--layout', 'builtin'];"
         "forms = [[*export, '--format', form] for form in ('dot', 'svg', 'csv', 'trace')];"
-        "more = [['convert', net, '-o', place, '--json'], ['times', net, '--outdir', place],"
+        "more = [['export', net, '-o', place, '--format', 'trex'], ['times', net, '--outdir', place],"
         " ['report', net, '-o', place + '/page.html'], ['explain', '--json'], ['keys', '--format', 'json']];"
         "assert [main(one) for one in (*forms, *more)] == [0] * 9"
     )

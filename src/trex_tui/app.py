@@ -42,10 +42,8 @@ from trex_tui.screens.loading import (
 from trex_tui.screens.settings import Settings, SettingsStore
 from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import printable
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.ascii_filter import AsciiFilter
-from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.glyphs import KEY_WORDS, wants_ascii
+from trex_tui.widgets.actions import Place, bindings_in
+from trex_tui.widgets.glyphs import KEY_WORDS, AsciiFilter, wants_ascii
 from trex_tui.widgets.theme import THEMES, first_theme, muted_colour, theme_setting
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import repeat
 
-from trex_tui.report.charts.svg_charts import Picture, picture
 from trex_tui.report.charts.svg_elements import ROOT, stylesheet
+from trex_tui.report.charts.svg_painter import Picture, picture
 from trex_tui.report.document import Column, Document, Part, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import printable

@@ -21,8 +21,7 @@ from trex_tui.screens.dialogs import ChooseScreen, TextScreen, choose_sort
 from trex_tui.screens.navigation import LayerJumped
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.text import format_bytes, format_ms, printable
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.build_outline import Outline
 from trex_tui.widgets.build_tables import (
     OUTLINES,
@@ -40,7 +39,7 @@ from trex_tui.widgets.build_tables import (
 )
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
-from trex_tui.widgets.text_view import FittedView, TextLine, fact_lines, sentence_line
+from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, sentence_line
 
 _OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
 """Actions that mean nothing until a log has been read."""
@@ -79,8 +78,8 @@ class BuildPane(EnginePane):
         self._orders: dict[View, tuple[SortKey, ...]] = {}
         """Orders to be taken over once the log has been read again."""
         self.tables = make_tables()
-        self.chart = FittedView(self._make_chart, id="build-chart")
-        self.words = FittedView(self._make_words, id="build-words")
+        self.chart = TextView(self._make_chart, id="build-chart")
+        self.words = TextView(self._make_words, id="build-words")
 
     def compose(self) -> ComposeResult:
         """Summary, tables of which one is shown, words."""

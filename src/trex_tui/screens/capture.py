@@ -34,8 +34,8 @@ from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
+    TextBlock,
     TextLine,
-    WrappedLines,
     fact_lines,
     heading_line,
     sections,
@@ -81,7 +81,7 @@ class CaptureScreen(Dialog[Chosen]):
     CaptureScreen > Vertical.dialog {
         width: 110;
         & TextScroll { height: auto; max-height: 60vh; background: $surface; }
-        & WrappedLines { width: 100%; }
+        & TextBlock { width: 100%; }
         & Horizontal { height: 1; margin-top: 1; }
         & Label { color: $text-muted; }
         & Input { width: 9; height: 1; border: none; padding: 0 1; background: $panel; }
@@ -102,7 +102,7 @@ class CaptureScreen(Dialog[Chosen]):
         window.border_title = "Measure again"
         with window:
             with TextScroll():
-                yield WrappedLines()
+                yield TextBlock()
             with Horizontal(id="length"):
                 for key, before, after in (
                     ("duration", "At least ", " s and "),
@@ -181,7 +181,7 @@ class CaptureScreen(Dialog[Chosen]):
                 lines += self._command_lines(self._trtexec)
             except TrexError as error:
                 refused = str(error)
-        self.query_one(WrappedLines).show(lines)
+        self.query_one(TextBlock).show(lines)
         self.query_one("#length").display = not self._problem
         remark = self.query_one("#remark", Static)
         remark.update(Content(printable(refused)))
@@ -347,7 +347,7 @@ class CaptureRunScreen(Dialog[Captured]):
     CaptureRunScreen > TextScroll.dialog, CaptureRunScreen > TextScroll.dialog:focus {
         width: 110;
         height: 80%;
-        & WrappedLines { width: 100%; }
+        & TextBlock { width: 100%; }
     }
     """
 
@@ -362,7 +362,7 @@ class CaptureRunScreen(Dialog[Captured]):
 
     def compose(self) -> ComposeResult:
         """The text."""
-        window = TextScroll(WrappedLines(), classes="dialog")
+        window = TextScroll(TextBlock(), classes="dialog")
         window.border_title = Content(f"Measuring {printable(self._chosen.request.name)}").markup
         window.border_subtitle = _RUNNING
         yield window
@@ -434,7 +434,7 @@ class CaptureRunScreen(Dialog[Captured]):
             last = [_cut(text, region.width) for text in last[-max(3, region.height - used) :]]
         log = [TextLine(Content.styled(text, "$muted"), 2) for text in last]
         parts.append([heading_line("Last lines of the log"), *log] if log else [])
-        self.query_one(WrappedLines).show(sections(*parts))
+        self.query_one(TextBlock).show(sections(*parts))
 
     def _state_lines(self) -> list[TextLine]:
         """What it is at; always as many, so that nothing jumps."""

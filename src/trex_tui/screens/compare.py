@@ -33,11 +33,10 @@ from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.navigation import LayerJumped
 from trex_tui.screens.pane import LayerChosen, LayerOpened
 from trex_tui.text import printable, shorten_middle
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.block_table import BlockRow, BlockTable, Order, orders
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import CompareWords, LinkFollowed
+from trex_tui.widgets.linked_text import CompareText, LinkFollowed
 from trex_tui.widgets.table import RowHighlighted, RowSelected
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ class ComparePane(PinningPane):
         self._current: Layer | None = None
         self._blocks: Sequence[Block] = ()
         """What the filter leaves."""
-        self.words = CompareWords(id="compare-words")
+        self.words = CompareText(id="compare-words")
         self.table.display = False
 
     def compose(self) -> ComposeResult:
@@ -356,7 +355,7 @@ class ComparePane(PinningPane):
         return engine, [engine.layers[index] for index in row.block.layers[place]]
 
     @property
-    def main_part(self) -> BlockTable | CompareWords:
+    def main_part(self) -> BlockTable | CompareText:
         """The blocks; they come back if the words had all the room. The words, where there are no blocks."""
         self.remove_class("-only-words")
         return self.table if self.comparison is not None else self.words

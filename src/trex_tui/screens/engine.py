@@ -38,8 +38,7 @@ from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksCha
 from trex_tui.screens.reload import changes, corresponding
 from trex_tui.screens.text_screens import NotesScreen
 from trex_tui.text import plural, printable
-from trex_tui.widgets.actions import TABS, Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import TABS, Place, bindings_in
 from trex_tui.widgets.chrome import EngineHeader, TabBar, TabChosen
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW

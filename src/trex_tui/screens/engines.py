@@ -21,8 +21,7 @@ from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.main_screen import MainScreen, TooSmall
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_bytes, format_ms, plural, printable
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine, missing_parts
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column

@@ -17,7 +17,7 @@ from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
-from trex_tui.report.export_formats import (
+from trex_tui.report.export import (
     ExportFormat,
     comparison_as,
     default_directory,

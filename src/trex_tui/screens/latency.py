@@ -21,8 +21,7 @@ from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
 from trex_tui.screens.reload import corresponding
 from trex_tui.text import format_ms, format_pct, plural
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.layer_columns import (
     LATENCY_COLUMNS,

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.analysis.build import BuildFacts
 from trex_tui.analysis.columns import Derived, derived
-from trex_tui.analysis.modules import Grouping
+from trex_tui.analysis.modules import Group, Grouping
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
 from trex_tui.report.views.build_details import layer_build_lines
+from trex_tui.report.views.layer_details import Line, group_lines, layer_lines
 from trex_tui.report.views.lint import layer_finding_lines, layer_marks
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.navigation import LayerJumped, NeighboursAsked
 from trex_tui.screens.pane import EnginePane, LayerChosen
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
-from trex_tui.widgets.linked_text import LayerDetails, LinkFollowed
+from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
 from trex_tui.widgets.table import RowHighlighted, RowSelected
 
@@ -55,7 +56,9 @@ class LayersPane(EnginePane):
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
         self.layer_tree = LayerTree(engine, id="layer-tree")
-        self.details = LayerDetails(id="layer-details")
+        self.details = LinkedText(id="layer-details")
+        self.details.border_title = Content("v neighbours · [ ] walk · - back · l h links").markup
+        self._detailed: Layer | Group | None = None
         self.neighbourhood = NeighbourhoodView(engine, id="layer-neighbourhood")
         self.facts: Derived | str | None = None
         """A text says why there are none."""
@@ -149,17 +152,20 @@ class LayersPane(EnginePane):
             self.neighbourhood.show(self.cursor_layer)
             if not self._has_room_for_both:
                 return
-        findings = (
-            layer_finding_lines(self.lint, entry.index) if self.lint and isinstance(entry, Layer) else ()
-        )
-        grouping = self.layer_tree.grouping
-        build = layer_build_lines(self.build, entry.index) if isinstance(entry, Layer) else ()
-        self.details.show(
-            self.engine, entry, grouping=grouping, facts=self.facts, findings=findings, build=build
-        )
+        self.details.show_lines(list(self._detail_lines(entry)), from_top=entry is not self._detailed)
+        self._detailed = entry
         if self.facts is None and not self._is_computing and self.display:
             self._is_computing = True
             self._compute()
+
+    def _detail_lines(self, entry: Layer | Group | None) -> Iterable[Line]:
+        if entry is None:
+            return [Line("Nothing is selected.", "muted")]
+        if isinstance(entry, Group):
+            return group_lines(self.engine, entry, self.layer_tree.grouping)
+        findings = layer_finding_lines(self.lint, entry.index) if self.lint else ()
+        build = layer_build_lines(self.build, entry.index)
+        return layer_lines(self.engine, entry, self.facts, findings, build)
 
     @work(thread=True)
     @posts_errors("Products and roofs")

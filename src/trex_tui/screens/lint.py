@@ -30,10 +30,9 @@ from trex_tui.screens.lint_job import SuppressionAsked
 from trex_tui.screens.navigation import LayerJumped
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.text import format_ms
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import LinkedLines, LinkFollowed
+from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column as TableColumn
 
@@ -92,7 +91,7 @@ class LintPane(EnginePane):
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
         self.table: VirtualTable[Entry] = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
-        self.words = LinkedLines(id="lint-words")
+        self.words = LinkedText(id="lint-words")
 
     def compose(self) -> ComposeResult:
         """Counts, findings, what the one under the cursor means."""

@@ -18,8 +18,7 @@ from textual.widgets import LoadingIndicator, Static
 from trex_tui.crash_log import internal
 from trex_tui.errors import ArtifactError
 from trex_tui.text import format_bytes, printable, shorten_middle
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 
 if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions

@@ -35,14 +35,13 @@ from trex_tui.screens.dialogs import choose_sort
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import format_bytes, format_count, plural, printable
-from trex_tui.widgets.actions import Place
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
-from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.layer_columns import main_column, memory_columns
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
 from trex_tui.widgets.table_model import fit
-from trex_tui.widgets.text_view import FittedView, TextLine, fact_lines, heading_line, sections, sentence_line
+from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_line, sections, sentence_line
 
 _SIZE, _SPAN, _GAP = 9, 9, 2
 """Cells for a size, for the layers that a tensor lives from and to, and between."""
@@ -71,7 +70,7 @@ class MemoryPane(EnginePane):
         self.table: VirtualTable[Layer] = VirtualTable(
             memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
         )
-        self.words = FittedView(self._make_lines, id="memory-words")
+        self.words = TextView(self._make_lines, id="memory-words")
 
     def compose(self) -> ComposeResult:
         """Chart, table, words."""

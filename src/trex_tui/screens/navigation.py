@@ -17,7 +17,7 @@ from trex_tui.analysis.dataflow import Neighbour, consumers_of, producers_of
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.export_formats import ExportFormat
+from trex_tui.report.export import ExportFormat
 from trex_tui.report.views.layers import layers_document
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.main_screen import MainScreen

@@ -45,16 +45,15 @@ from trex_tui.report.views.timing import (
 from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, format_ms, plural
-from trex_tui.widgets.actions import Place
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
-from trex_tui.widgets.bindings import bindings_in
 from trex_tui.widgets.layer_columns import latency_columns
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
-    FittedLines,
+    TextBlock,
     TextLine,
     fact_lines,
     heading_line,
@@ -106,9 +105,9 @@ class OverviewPane(EnginePane):
         """Performance and engine, shares, hottest layers."""
         with self.facts, Container(id="overview-columns"):
             with Container(id="overview-words"):
-                yield FittedLines(self._performance_lines, id="overview-performance")
-                yield FittedLines(self._engine_lines, id="overview-engine")
-            yield FittedLines(self._share_lines, id="overview-shares")
+                yield TextBlock(make=self._performance_lines, id="overview-performance")
+                yield TextBlock(make=self._engine_lines, id="overview-engine")
+            yield TextBlock(make=self._share_lines, id="overview-shares")
         yield self.hot_table
 
     def on_mount(self) -> None:
@@ -136,7 +135,7 @@ class OverviewPane(EnginePane):
 
     def _renew(self) -> None:
         self._tables = None
-        for lines in self.query(FittedLines):
+        for lines in self.query(TextBlock):
             lines.renew()
 
     # Filter and current layer

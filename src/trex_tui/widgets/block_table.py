@@ -14,9 +14,8 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.model import Block, Comparison, Match
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import change_words, letter
+from trex_tui.report.views.compare import block_name, change_words, letter
 from trex_tui.report.views.compare_story import (
-    block_name,
     formats_words,
     is_changed,
     layer_ms,
@@ -24,8 +23,7 @@ from trex_tui.report.views.compare_story import (
     shaped_ms,
 )
 from trex_tui.text import MISSING, format_ms
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_model import Column, SortKey
 

@@ -27,10 +27,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import MISSING, format_ms, printable
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.table_model import fit
-from trex_tui.widgets.text_view import LineView, TextLine
+from trex_tui.widgets.text_view import TextLine, TextView
 
 SLOT = 23
 """Cells that a box and the gap beside it need at least."""
@@ -311,7 +310,7 @@ class RestOpened(Message):
     outgoing: bool
 
 
-class NeighbourhoodView(LineView):
+class NeighbourhoodView(TextView):
     """Producers, the layer, consumers, with a cursor among their boxes.
 
     Attributes:
