@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import timing_row
-from trex_tui.report.views.compare_story import block_name
+from trex_tui.report.views.compare import block_name
 from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.widgets.block_table import BlockRow

@@ -17,7 +17,8 @@ from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject, draw
+from trex_tui.report.charts.cells import draw
+from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
 from trex_tui.report.charts.grid import Line
 from trex_tui.report.charts.scatter_charts import AXES
 from trex_tui.screens.dialogs import ChooseScreen
@@ -227,5 +228,5 @@ class ChartsPane(EnginePane):
         self.toggle_class("-only-chart")
 
 
-def _no_chart(problem: str, subject: Subject, width: int) -> Figure:  # noqa: ARG001 - as every chart is made
+def _no_chart(problem: str, subject: Subject) -> Figure:  # noqa: ARG001 - as every chart is made
     return Figure((), missing=(problem,))

@@ -14,9 +14,8 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.model import Block, Comparison, Match
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import change_words, letter
+from trex_tui.report.views.compare import block_name, change_words, letter
 from trex_tui.report.views.compare_story import (
-    block_name,
     formats_words,
     is_changed,
     layer_ms,
