@@ -110,7 +110,6 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     @property
     def shown_blocks(self) -> Sequence[Block]:
-        """The blocks on display, in their order."""
         return self._blocks
 
     def show(self, comparison: Comparison) -> None:
@@ -176,7 +175,6 @@ class BlockTable(ExpandableTable[BlockRow]):
             self.set_order(Order(by, by != ORDER))
 
     def reverse_sort(self) -> None:
-        """Turn the order round."""
         self.set_order(Order(self.order.by, not self.order.descending))
 
     def cycle_sort(self, column_key: str) -> None:
@@ -191,7 +189,6 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     @property
     def title_keys(self) -> tuple[SortKey, ...]:
-        """Which title has the arrow."""
         by = self.order.by
         if by == SIZE and self.comparison is not None:
             # With several engines it is the largest of the differences, which has no column.
