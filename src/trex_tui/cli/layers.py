@@ -91,7 +91,7 @@ def run_explain(options: argparse.Namespace) -> int:
 
 def _print_chart(options: argparse.Namespace, engine: Engine, layers: Sequence[Layer]) -> None:
     """Print a chart of the layers that filter and `--top` left; it has an order of its own."""
-    from trex_tui.report.charts.svg_charts import picture
+    from trex_tui.report.charts.svg_painter import picture
 
     if options.format != "table":
         raise TrexError("--chart is a format of its own: leave out --format")

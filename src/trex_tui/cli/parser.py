@@ -44,12 +44,12 @@ Bare words are parts of names; `trex-tui explain` lists the columns; ? in the ex
 """
 LINT_FORMATS = ("text", "json", "sarif", "github", "md")
 SEVERITIES = ("error", "warning", "info", "good")
-FAIL_ON = ("error", "warning", "info", "never")
 
 _LINT_EXAMPLES = """\
 examples:
   trex-tui lint results/alexnet                        what is wrong, what it costs, what to do
   trex-tui lint results/ --fail-on warning             exit code 1 if anything is a warning or worse
+  trex-tui lint results/ --fail-on 'warning > 5'       or if an engine has more than five warnings
   trex-tui lint results/alexnet --select CONV,QDQ001   only these families and rules
   trex-tui lint results/alexnet --filter 'pct>1'       only what is found about these layers
   trex-tui lint results/ --format sarif > lint.sarif   for a code host
@@ -340,8 +340,9 @@ def _add_lint(commands: _Commands[argparse.ArgumentParser]) -> None:
     )
     lint.add_argument(
         "--fail-on",
-        choices=FAIL_ON,
-        help="exit with 1 if something as severe or worse is found; default: error",
+        metavar="{error,warning,info,never,GATE}",
+        help="exit with 1 if something as severe or worse is found; default: error. A gate is about the error, warning, "
+        "info or all findings of an engine, such as 'findings > 9'",
     )
     lint.add_argument("--filter", metavar="EXPR", help="only what is found about the layers that match")
     lint.add_argument("--format", choices=LINT_FORMATS, default="text", help="default: text")

@@ -31,6 +31,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
+from trex_tui.screens.services import services_of
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
@@ -43,7 +44,6 @@ from trex_tui.widgets.text_view import (
 )
 
 if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
     from trex_tui.screens.engine import EngineScreen
 
 _DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
@@ -470,8 +470,9 @@ _MOST_NAME = 40
 class Capturer:
     """One capture of the engine of a screen."""
 
-    def __init__(self, app: TrexApp, screen: EngineScreen) -> None:
-        self._app = app
+    def __init__(self, screen: EngineScreen) -> None:
+        self._app = screen.app
+        self._services = services_of(screen)
         self._screen = screen
         self._engine = screen.engine
 
@@ -485,13 +486,13 @@ class Capturer:
 
     def _chosen(self, chosen: Chosen | None) -> None:
         if chosen is not None:
-            self._app.push_screen(CaptureRunScreen(chosen, self._app.options), self._captured)
+            self._app.push_screen(CaptureRunScreen(chosen, self._services.load_options), self._captured)
 
     def _captured(self, captured: Captured | None) -> None:
         if captured is None:
             return
         new = captured.engine
-        self._app.captured.append(new)
+        self._services.captured.append(new)
         for remark in captured.remarks:
             self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
         options = {
