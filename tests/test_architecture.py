@@ -21,7 +21,7 @@ FORBIDDEN = {
     "buildlog": ("trex_tui.engine", "trex_tui.analysis", *ABOVE_ANALYSIS),
     "engine": ("trex_tui.analysis", *ABOVE_ANALYSIS),
     "analysis": ABOVE_ANALYSIS,
-    "accuracy": ("trex_tui.analysis", *ABOVE_ANALYSIS),
+    "accuracy": ABOVE_ANALYSIS,
     "capture": ("trex_tui.engine", "trex_tui.analysis", *ABOVE_ANALYSIS),
     "lint": (*UI, "trex_tui.report", "trex_tui.cli"),
     "report": (*UI, "trex_tui.cli"),
