@@ -93,7 +93,7 @@ def measure_engine(folder: Path) -> list[Step]:
     from trex_tui.engine.engine import Engine, load_engine
     from trex_tui.lint.registry import registry
     from trex_tui.lint.run import run
-    from trex_tui.report.export_formats import ExportFormat, layers_as
+    from trex_tui.report.export import ExportFormat, layers_as
     from trex_tui.report.views.engine import analyse, summary_document
     from trex_tui.report.views.layers import cell_text
     from trex_tui.report.views.memory import memory_figures

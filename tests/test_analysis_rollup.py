@@ -29,8 +29,8 @@ from trex_tui.artifacts.metadata import Metadata
 from trex_tui.artifacts.profile import Profile, ProfileRow
 from trex_tui.artifacts.records import Records
 from trex_tui.engine import Engine, load_engine
-from trex_tui.report.charts.icicle import icicle
-from trex_tui.report.charts.svg_charts import picture
+from trex_tui.report.charts.module_charts import build_blocks
+from trex_tui.report.charts.svg_painter import picture
 
 
 def engine_of(layers: list[dict[str, Any]], times: list[float | None]) -> Engine:
@@ -131,7 +131,7 @@ def tree_and_chart_say_the_same(engine: Engine) -> None:
         assert (len(group.layers), group.latency_ms) == (row.layers, row.latency_ms)
     figure = picture("icicle", engine)
     if engine.latency_sum_ms:
-        blocks = icicle(engine.layers, 10**6, None, is_timed=True).inside
+        blocks = build_blocks(engine.layers, 10**6, None, is_timed=True).inside
         found = {block.label: block.size for block in blocks}
         for group in groups:
             if group.name in found:

@@ -26,11 +26,11 @@ from trex_tui.widgets.actions import ACTIONS, Action, Place, actions_in, key_lab
 from trex_tui.widgets.block_table import BlockTable
 from trex_tui.widgets.chrome import KeyFooter
 from trex_tui.widgets.layer_tree import LayerTree
-from trex_tui.widgets.linked_text import LayerDetails
+from trex_tui.widgets.linked_text import LinkedText
 from trex_tui.widgets.neighbourhood import NeighbourhoodView
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.text_view import LineView
+from trex_tui.widgets.text_view import TextView
 from tui import (
     DIGITS,
     TO_LATENCY,
@@ -67,7 +67,7 @@ OWNERS = {
     Place.OVERVIEW: OverviewPane,
     Place.LAYERS: LayersPane,
     Place.TREE: LayerTree,
-    Place.DETAILS: LayerDetails,
+    Place.DETAILS: LinkedText,
     Place.NEIGHBOURHOOD: NeighbourhoodView,
     Place.LATENCY: LatencyPane,
     Place.CHARTS: ChartsPane,
@@ -130,7 +130,7 @@ def test_tables_bind_what_the_table_of_actions_says_of_them():
         assert bound[name].action == action.action
 
 
-@pytest.mark.parametrize("widget", [TextScroll, LineView, Options])
+@pytest.mark.parametrize("widget", [TextScroll, TextView, Options])
 def test_texts_and_choices_move_by_the_same_keys(widget):
     moves = {key for action in actions_in(Place.MOVE) for key in keys_of(action)}
     assert {key for binding in widget.BINDINGS for key in binding.key.split(",")} <= moves

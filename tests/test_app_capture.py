@@ -14,8 +14,8 @@ from fake_trtexec.kit import Bench, fifo, is_running, wait_for
 from trex_tui.artifacts import find
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.screens.capture import CaptureRunScreen
-from trex_tui.screens.compare_job import ComparingPane
-from trex_tui.widgets.text_view import FittedLines, WrappedLines
+from trex_tui.screens.compare import ComparePane
+from trex_tui.widgets.text_view import TextBlock
 from tui import Session, running
 
 HOSTILE = "n[red] '$(touch x)"
@@ -48,7 +48,7 @@ def on_top(session: Session) -> str:
 
 def told(session: Session) -> str:
     """The text of the window, not wrapped."""
-    return "\n".join(line.plain for line in session.app.screen.query_one(WrappedLines).wrapped(4000))
+    return "\n".join(line.plain for line in session.app.screen.query_one(TextBlock).wrapped(4000))
 
 
 async def ask_and_run(session: Session) -> None:
@@ -82,10 +82,10 @@ async def test_a_new_set_beside_the_old_one_is_compared(place, tmp_path):
         assert {name: (place / name).read_bytes() for name in before} == before
         assert [one.name for one in find(place)] == ["net", "net.again-2"]
         await session.press("enter")
-        pane = session.screen.query_one(ComparingPane)
+        pane = session.screen.query_one(ComparePane)
         await session.until(lambda: pane.comparison is not None, "the comparison")
         assert session.screen.pane is pane
-        assert [one.name for one in pane.engines] == ["net", "net.again-2"]
+        assert [one.name for one in pane.job.engines] == ["net", "net.again-2"]
 
         await session.press("c")
         await session.until(lambda: on_top(session) == "ChooseScreen")
@@ -132,7 +132,7 @@ async def test_what_went_wrong_is_said_with_the_last_lines(place, monkeypatch):
         file.write("\n")
     async with running(place / "net.graph.json", (120, 40), tab="overview") as session:
         columns = [
-            "\n".join(line.plain for line in one.wrapped(4000)) for one in session.overview.query(FittedLines)
+            "\n".join(line.plain for line in one.wrapped(4000)) for one in session.overview.query(TextBlock)
         ]
         assert "Changed since the capture: net.profile.json." in columns[0]
         assert "trtexec 10.4.0" in columns[1], "what the manifest tells"

@@ -126,7 +126,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
 
 def only_first_time_broken() -> Callable[..., object]:
     """Drawing breaks; drawing the sentence about it does not."""
-    from trex_tui.report.charts.figure import draw
+    from trex_tui.report.charts.cells import draw
 
     turns = count()
 

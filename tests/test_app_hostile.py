@@ -12,7 +12,8 @@ from tour import screens
 from trex_tui.app import TrexApp
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.catalogue import CHARTS
-from trex_tui.report.charts.figure import Subject, draw
+from trex_tui.report.charts.cells import draw
+from trex_tui.report.charts.figure import Subject
 from trex_tui.screens.charts import PALETTE
 from tui import DIGITS, Session, running
 

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.widgets import LoadingIndicator
 
-from trex_tui.analysis.filter.select import values_of
+from trex_tui.analysis.filter.selection import values_of
 from trex_tui.screens import driver as collecting
 from trex_tui.screens import engine as engine_screen
 from trex_tui.screens.driver import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle

@@ -1,4 +1,4 @@
-"""The direction of imports, and what may be loaded when."""
+"""What may be loaded when. The direction of imports is checked by import-linter (`[tool.importlinter]`, `./dev check`)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,6 @@ import pytest
 from helpers import chain, timing_row, write_graph, write_json, write_profile
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "trex_tui"
-UI = ("trex_tui.app", "trex_tui.screens", "trex_tui.widgets", "textual")
-ABOVE_ANALYSIS = (*UI, "trex_tui.lint", "trex_tui.report", "trex_tui.cli")
-# What a package must not import, at the top of a module or anywhere in it.
-FORBIDDEN = {
-    "artifacts": ("trex_tui.engine", "trex_tui.analysis", *ABOVE_ANALYSIS),
-    "buildlog": ("trex_tui.engine", "trex_tui.analysis", *ABOVE_ANALYSIS),
-    "engine": ("trex_tui.analysis", *ABOVE_ANALYSIS),
-    "analysis": ABOVE_ANALYSIS,
-    "accuracy": ABOVE_ANALYSIS,
-    "capture": ("trex_tui.engine", "trex_tui.analysis", *ABOVE_ANALYSIS),
-    "lint": (*UI, "trex_tui.report", "trex_tui.cli"),
-    "report": (*UI, "trex_tui.cli"),
-    "report/charts": (*UI, "trex_tui.lint", "trex_tui.cli", "numpy", "pandas", "networkx"),
-    "screens": ("trex_tui.cli",),
-    "widgets": ("trex_tui.cli",),
-}
 
 
 def modules(folder: Path = PACKAGE) -> list[Path]:
@@ -44,26 +28,6 @@ def imports_of(path: Path) -> Iterator[str]:
             assert node.level == 0, f"{path}: relative import"
             yield node.module or ""
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def is_below(module: str, package: str) -> bool:
-    return module == package or module.startswith(f"{package}.")
-
-
-@pytest.mark.parametrize("package", FORBIDDEN)
-def test_arrows_point_downwards(package: str) -> None:
-    wrong = [
-        (str(path.relative_to(PACKAGE)), module)
-        for path in modules(PACKAGE / package)
-        for module in imports_of(path)
-        if any(is_below(module, one) for one in FORBIDDEN[package])
-    ]
-    assert wrong == []
-
-
-def test_the_check_sees_the_modules() -> None:
-    assert PACKAGE / "artifacts" / "discover.py" in modules(PACKAGE / "artifacts")
-    assert "trex_tui.app.run_app" in set(imports_of(PACKAGE / "cli" / "__init__.py"))
 
 
 def test_readers_import_the_standard_library_only() -> None:
@@ -133,12 +97,12 @@ def test_data_for_scripts_loads_nothing_heavy(small_set: Path, command: list[str
 
 
 def test_commands_that_write_files_load_no_library(small_set: Path) -> None:
-    """Exports that need none, `convert`, the files of `times`, a page: one after the other, as each loads less than all."""
+    """Exports that need none, the files of `times`, a page: one after the other, as each loads less than all."""
     run = (
         "import sys; from trex_tui.cli import main; net, place = sys.argv[1:];"
         "export = ['export', net, '-o', '-', '--layout', 'builtin'];"
         "forms = [[*export, '--format', form] for form in ('dot', 'svg', 'csv', 'trace')];"
-        "more = [['convert', net, '-o', place, '--json'], ['times', net, '--outdir', place],"
+        "more = [['export', net, '-o', place, '--format', 'trex'], ['times', net, '--outdir', place],"
         " ['report', net, '-o', place + '/page.html'], ['explain', '--json'], ['keys', '--format', 'json']];"
         "assert [main(one) for one in (*forms, *more)] == [0] * 9"
     )

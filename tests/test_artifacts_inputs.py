@@ -89,10 +89,10 @@ def test_an_archive_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert tea.read_bytes() == before
 
 
-def test_convert_and_times(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_trex_and_times(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "out").mkdir()
     os.link("set/net.profile.json", "out/net.profile.json")
-    assert main(["convert", "set", "-o", "out", "--force"]) == 2
+    assert main(["export", "set", "--format", "trex", "-o", "out", "--force"]) == 2
     assert f"out/net.profile.json is set/net.profile.json, {REFUSED}" in capsys.readouterr().err
     rows = write_json(folder / "st/summary.json", {"times": [0.5] * 30})
     before = rows.read_bytes()

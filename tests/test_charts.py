@@ -16,28 +16,30 @@ from trex_tui.analysis.statistics import percentile
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.report.charts.cells import (
+from trex_tui.report.charts.cells import draw, draw_columns, lying_bar
+from trex_tui.report.charts.figure import (
+    NO_PROFILE,
+    Block,
+    Palette,
     Scale,
-    column_span,
-    draw_columns,
-    largest_of_columns,
+    Subject,
     log_scale,
-    lying_bar,
     nice_step,
+    number_words,
 )
-from trex_tui.report.charts.figure import NO_PROFILE, Palette, Subject, draw, wrapped
-from trex_tui.report.charts.grid import Grid, Line, cells_of, shorten
-from trex_tui.report.charts.icicle import Block, block_widths, icicle
-from trex_tui.report.charts.latency_charts import (
-    NO_ROWS,
+from trex_tui.report.charts.grid import Grid, Line, cells_of, shorten, wrapped
+from trex_tui.report.charts.latency_charts import NO_ROWS, queries_of
+from trex_tui.report.charts.layer_charts import compute_pareto, layers_in_order, tactic_group
+from trex_tui.report.charts.module_charts import block_widths, build_blocks
+from trex_tui.report.charts.sampling import (
+    column_extremes,
     column_medians,
-    extremes,
-    histogram,
-    queries_of,
+    column_span,
+    count_bins,
+    largest_of_columns,
     step_of,
 )
-from trex_tui.report.charts.layer_charts import layers_figure, pareto, tactic_group
-from trex_tui.report.charts.scatter_charts import kind_sign, number_words, roof_curve, roofs_of
+from trex_tui.report.charts.scatter_charts import kind_sign, peaks_of
 from trex_tui.text import format_ms
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 
@@ -162,8 +164,8 @@ def test_the_title_names_the_current_layer_and_tells_if_the_filter_hides_it(tiny
 def test_bins_hold_every_value_once(noisy):
     queries = queries_of(noisy)
     for bins in (1, 7, 40, 200):
-        found = histogram(queries.ordered_ms, queries.limits_ms(5.0), bins)
-        assert sum(found.counts) + found.below + found.above == queries.count
+        found = count_bins(queries.ordered_ms, queries.limits_ms(5.0), bins)
+        assert sum(found.counts) + found.below + found.above == len(queries.values_ms)
         assert len(found.counts) <= bins
         assert found.above >= 2
 
@@ -171,12 +173,12 @@ def test_bins_hold_every_value_once(noisy):
 def test_values_in_steps_get_bins_of_whole_steps():
     values = sorted([1.0 + 0.25 * (place % 7) for place in range(70)])
     assert step_of(values) == 0.25
-    found = histogram(values, (values[0], values[-1]), 60)
+    found = count_bins(values, (values[0], values[-1]), 60)
     assert found.counts == (10,) * 7
 
 
 def test_equal_values_are_one_bin_high():
-    found = histogram([2.0] * 50, (2.0, 2.0), 30)
+    found = count_bins([2.0] * 50, (2.0, 2.0), 30)
     assert sum(found.counts) == 50
 
 
@@ -211,7 +213,7 @@ def test_no_extreme_is_lost_when_rows_outnumber_columns():
     values = [chance.random() for _ in range(20_000)]
     values[777], values[15_001] = 9.0, -9.0
     places = [place / len(values) for place in range(len(values))]
-    xs, ys = extremes(places, values, 80)
+    xs, ys = column_extremes(places, values, 80)
     assert len(xs) <= 160
     assert xs == sorted(xs)
     assert {9.0, -9.0} <= set(ys)
@@ -327,12 +329,12 @@ def test_crowded_layers_are_said(tmp_path):
     layers = [raw_layer(0, f"l{place}", CONV, [1, 8]) for place in range(400)]
     engine = load_engine(write_set(tmp_path, "many", layers, {f"l{place}": 1.0 for place in range(400)}))
     assert "layers share a column" in words_of(drawn(engine, "layers", (80, 20)))
-    figure = layers_figure(Subject(engine, engine.layers, PALETTE), 80)
+    figure = layers_in_order(Subject(engine, engine.layers, PALETTE))
     assert "400 layers, 400.0000 ms" in figure.words[0]
 
 
 def test_pareto_names_the_point_where_80_percent_are_reached(tiny):
-    found = pareto(tiny.layers)
+    found = compute_pareto(tiny.layers)
     times = sorted((time for *_, time in NET if time is not None), reverse=True)
     assert [layer.latency_ms for layer in found.layers] == times
     assert found.cumulative_pct[-1] == pytest.approx(100.0)
@@ -346,7 +348,7 @@ def test_pareto_names_the_point_where_80_percent_are_reached(tiny):
 
 def test_pareto_needs_time(tmp_path):
     engine = load_engine(small_engine(tmp_path, profiled=False))
-    assert pareto(engine.layers) is None
+    assert compute_pareto(engine.layers) is None
     assert NO_PROFILE in words_of(drawn(engine, "pareto"))
 
 
@@ -385,24 +387,24 @@ def test_roofs_stand_at_the_peaks_of_the_device(engine):
     roofline = derived(engine).roofline
     bandwidth = roofline.device.peak_bandwidth_bytes_per_s
     layers = [layer for layer in engine.layers if layer.index in roofline.points]
-    roofs = roofs_of(layers, roofline)
+    peaks = peaks_of(layers, roofline)
     expected = {point.peak_flop_per_s for point in roofline.points.values() if point.peak_flop_per_s}
-    assert {roof.flop_per_s for roof in roofs} == expected
+    assert {peak.flop_per_s for peak in peaks} == expected
     x = Scale(1.0, 1e4, "", is_log=True)
     y = Scale(1e9, 1e15, "", is_log=True)
-    for roof in roofs:
-        assert roof.ridge == pytest.approx(roof.flop_per_s / bandwidth)
-        curve = roof_curve(roof, bandwidth, x, y)
-        assert curve.ys[-1] == curve.ys[-2] == pytest.approx(y.fraction(roof.flop_per_s))
-        assert curve.xs[1] == pytest.approx(x.fraction(roof.ridge))
-        assert curve.ys[0] == pytest.approx(y.fraction(bandwidth * x.low))
+    for peak in peaks:
+        assert peak.ridge == pytest.approx(peak.flop_per_s / bandwidth)
+        start, ridge, end = peak.roof(bandwidth, x, y).points
+        assert start == pytest.approx((x.low, bandwidth * x.low))
+        assert ridge == (peak.ridge, peak.flop_per_s)
+        assert end == (x.high, peak.flop_per_s)
 
 
 def test_roof_lines_are_drawn_in_the_row_of_their_peak():
     engine = load_engine(SAMPLES / "alexnet")
     text = drawn(engine, "roofline", (120, 40))
-    for roof in roofs_of(engine.layers, derived(engine).roofline):
-        assert roof.words in text
+    for peak in peaks_of(engine.layers, derived(engine).roofline):
+        assert peak.words in text
     rows = text.split("\n")
     named = next(row for row, line in enumerate(rows) if "ridge" in line)
     assert "◇" in rows[named + 1]
@@ -439,7 +441,7 @@ def check_block(block: Block) -> None:
 @pytest.mark.parametrize("width", [20, 40, 77, 80, 200])
 def test_blocks_fill_the_row_they_stand_on(sample, width):
     is_timed = sample.has_profile
-    root = icicle(sample.layers, width, None, is_timed=is_timed)
+    root = build_blocks(sample.layers, width, None, is_timed=is_timed)
     assert root.width == width
     assert root.size == pytest.approx(sample.latency_sum_ms if is_timed else len(sample.layers))
     check_block(root)

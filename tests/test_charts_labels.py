@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from helpers import examples
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.catalogue import CHARTS_BY_ID
-from trex_tui.report.charts.figure import Palette, Subject, draw
+from trex_tui.report.charts.cells import draw
+from trex_tui.report.charts.figure import Palette, Subject
 from trex_tui.report.charts.grid import Line, apart, shorten
 from trex_tui.report.charts.layer_charts import tactic_group
 from trex_tui.report.colours import kind_style
@@ -63,17 +64,18 @@ def test_every_kind_with_a_bar_is_in_the_legend_and_no_two_entries_look_alike(ar
     engine = load_engine(artifacts / folder)
     shown = {layer.kind.value for layer in engine.layers if layer.latency_ms}
     for chart in ("layers", "roofline", "efficiency"):
-        figure = CHARTS_BY_ID[chart].make(Subject(engine, engine.layers, PALETTE), 100)
-        data = getattr(figure.data, "cloud", figure.data)
-        if data is None:
+        form = CHARTS_BY_ID[chart].make(Subject(engine, engine.layers, PALETTE)).form
+        if form is None:
             continue
-        entries = data.legend
-        named = [name for span in entries for name in span.text.split(maxsplit=1)[1].split(", ")]
+        keys = form.keys
+        named = [name for key in keys for name in key.text.split(", ")]
         assert len(named) == len(set(named))
-        assert set(named) == (
-            shown if chart == "layers" else {point.layer.kind.value for point in data.points}
-        )
-        looks = [(span.text.split()[0], span.style.rpartition(" ")[2]) for span in entries]
+        if chart == "layers":
+            assert set(named) == shown
+        else:
+            indices = (int(form.title(place).split()[0]) for place in range(len(form.dots)))
+            assert set(named) == {engine.layers[index].kind.value for index in indices}
+        looks = [(key.sign, key.style.rpartition(" ")[2]) for key in keys]
         assert len(looks) == len(set(looks))
     for width in (60, 80, 120):
         text = text_of(draw(CHARTS_BY_ID["layers"], Subject(engine, engine.layers, PALETTE), width, 24))

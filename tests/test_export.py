@@ -196,7 +196,7 @@ def test_a_slow_graphviz_is_not_waited_for(
     loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_dot(tmp_path / "bin", monkeypatch, "exec /bin/sleep 30")
-    monkeypatch.setattr("trex_tui.cli.export.DOT_TIMEOUT_S", 0)
+    monkeypatch.setattr("trex_tui.report.export.DOT_TIMEOUT_S", 0)
     code, _, err = run(capsys, loop, "-o", tmp_path / "g.svg")
     assert code == 0
     assert err.startswith("trex-tui: warning: dot took longer than 0 s; drawn by the builtin layout\n")

@@ -31,7 +31,7 @@ from trex_tui.analysis.filter.parser import (
     unparse,
 )
 from trex_tui.analysis.filter.parser import MOST_PATTERN_CHARACTERS as LONGEST_REGEX
-from trex_tui.analysis.filter.select import _fits_glob
+from trex_tui.analysis.filter.selection import _fits_glob
 from trex_tui.errors import ExitCode
 
 # The caret stands where the error is.
@@ -263,7 +263,7 @@ def test_a_search_that_takes_too_long_ends(monkeypatch: pytest.MonkeyPatch, tmp_
     from trex_tui import load_engine
 
     engine = load_engine(write_graph(tmp_path / "a.graph.json", chain("one", "two", "three", "four")))
-    monkeypatch.setattr("trex_tui.analysis.filter.select.perf_counter", _Clock())
+    monkeypatch.setattr("trex_tui.analysis.filter.selection.perf_counter", _Clock())
     with pytest.raises(FilterError, match="takes too long") as caught:
         filter_layers(engine, "o name~e$")
     assert caught.value.position == 7

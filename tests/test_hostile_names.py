@@ -11,7 +11,7 @@ import pytest
 
 from hostile import COMMANDS, FOLDER, STEM, Command, check_plain, judge, write_hostile_set
 from trex_tui.cli import main
-from trex_tui.report.export_formats import ExportFormat, file_stem, target_of
+from trex_tui.report.export import ExportFormat, file_stem, target_of
 
 
 @pytest.fixture(scope="module")

@@ -300,7 +300,7 @@ def test_a_full_disk_is_where_something_was_to_be_written(
     source = write_graph(tmp_path / "a" / "a.graph.json", chain(*map(str, range(100))))
     assert source.stat().st_size > 4096
     with no_room_beyond(4096):
-        assert main(["convert", str(source), "-o", str(tmp_path / "out")]) == 2
+        assert main(["export", str(source), "--format", "trex", "-o", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"trex-tui: error: {tmp_path / 'out'}: File too large\n"
 
 

@@ -87,11 +87,14 @@ def test_a_picture_painted_by_another_program(
     assert main(command) == 0
 
 
-def test_times_and_convert(engine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_times_and_files_of_trex(engine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_json(engine / "net.timing.json", [timing_row(float(row), 0.5) for row in range(50)])
-    for command, name in (("times", "summary.csv"), ("convert", "net.graph.json")):
-        directory = tmp_path / command
-        arguments = [command, str(engine), "--outdir", str(directory)]
+    for command, option, name in (
+        ("times", "--outdir", "summary.csv"),
+        ("export --format trex", "-o", "net.graph.json"),
+    ):
+        directory = tmp_path / name
+        arguments = [*command.split(), str(engine), option, str(directory)]
         directory.mkdir()
         (directory / name).write_text(FOREIGN)
         assert main(arguments) == 2

@@ -13,7 +13,7 @@ from helpers import GRAPH, PROFILE, write_files
 from trex_tui.artifacts import archive, find
 from trex_tui.cli import main
 from trex_tui.config import config_files
-from trex_tui.report import trex_files as convert_work
+from trex_tui.report import trex_files
 
 ELSEWHERE = Path(__file__).with_name("elsewhere.py")
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "trex_tui"
@@ -27,7 +27,7 @@ def test_windows_imports_explores_and_says_what_it_cannot(tmp_path: Path) -> Non
     commands = [
         ["summary", "--json", str(net)],
         ["layers", str(net), "--format", "csv"],
-        ["convert", str(net), "-o", str(tmp_path / "made"), "--json"],
+        ["export", str(net), "-o", str(tmp_path / "made"), "--format", "trex"],
         ["export", str(net), "--layout", "builtin", "-o", str(tmp_path / "net.svg")],
         ["capture", "--engine", str(engine)],
         ["doctor"],
@@ -65,9 +65,9 @@ def test_two_names_that_are_one_file(
     files = {f"{name}.{kind}.json": content for name in ("Net", "net") for kind, content in _KINDS.items()}
     write_files(tmp_path / "in", files)
     assert len(find(tmp_path / "in")) == 2
-    assert main(["convert", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 0
-    monkeypatch.setattr(convert_work, "ignores_case", lambda _: True)
-    assert main(["convert", str(tmp_path / "in"), "-o", str(tmp_path / "none")]) == 2
+    assert main(["export", str(tmp_path / "in"), "--format", "trex", "-o", str(tmp_path / "out")]) == 0
+    monkeypatch.setattr(trex_files, "ignores_case", lambda _: True)
+    assert main(["export", str(tmp_path / "in"), "--format", "trex", "-o", str(tmp_path / "none")]) == 2
     assert "are the same file here" in capsys.readouterr().err
     assert list((tmp_path / "none").iterdir()) == []
 

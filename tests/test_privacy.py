@@ -62,7 +62,7 @@ WRITING = {
     "net.json": ["export", "net", "--format", "trace", "-o", "net.json"],
     "net.svg": ["export", "net", "-o", "net.svg", "--layout", "builtin"],
     "found.json": ["metadata", "build.log", "-o", "found.json"],
-    "trex": ["convert", "net", "-o", "trex"],
+    "trex": ["export", "net", "--format", "trex", "-o", "trex"],
 }
 
 

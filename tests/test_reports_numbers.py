@@ -26,7 +26,13 @@ from trex_tui.analysis.timing import timing_statistics
 from trex_tui.engine import Engine, LayerKind, load_engine, load_engines
 from trex_tui.engine.model import Device
 from trex_tui.report.render_json import plain
-from trex_tui.report.views.engine import MOST_REFORMATS, MOST_TENSORS, by_tensor_cores, number_facts, numbers
+from trex_tui.report.views.engine import (
+    MOST_REFORMATS,
+    MOST_TENSORS,
+    by_tensor_cores,
+    number_sentences,
+    numbers,
+)
 
 KEYS = {
     "memory": {
@@ -63,8 +69,9 @@ def check(engine: Engine) -> dict[str, Any]:
     for key, parts in KEYS.items():
         assert set(found[key]) == parts
     assert set(found["roofline"]["layers_by_bound"]) == BOUNDS
-    for label, sentence in number_facts(engine):
+    for label, sentences in number_sentences(engine).items():
         assert label.isprintable()
+        sentence = " ".join(sentences)
         assert sentence.isprintable()
         assert sentence
         assert "None" not in sentence

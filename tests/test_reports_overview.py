@@ -20,9 +20,6 @@ from trex_tui.report.views.engine import (
     gap_sentences,
     memory_facts,
     notes_words,
-    performance_table,
-    run_facts,
-    throughput_facts,
     work_facts,
 )
 from trex_tui.report.views.memory import (
@@ -35,6 +32,7 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
     weights_sentence,
 )
+from trex_tui.report.views.timing import performance_table, run_facts, throughput_facts
 
 
 @pytest.fixture
@@ -79,12 +77,13 @@ def test_notes(engine: Engine, poor: Engine) -> None:
 def test_performance(engine: Engine) -> None:
     statistics = analyse(engine).statistics
     assert statistics is not None
-    rows, others = performance_table(statistics, 1)
-    assert rows[:3] == [("ms", "latency"), ("min", "0.1900"), ("median", "0.2000")]
-    assert rows[-1] == ("max", "0.2100")
-    assert [label for label, _ in others] == ["compute ms", "enqueue ms", "H2D ms", "D2H ms"]
-    assert others[0] == ("compute ms", "median 0.2000")
-    assert performance_table(statistics)[1] == []
+    table = performance_table(statistics, most=1)
+    assert [column.title for column in table.columns] == ["ms", "latency"]
+    assert table.rows[:2] == [("min", 0.19), ("median", 0.2)]
+    assert table.rows[-1] == ("max", 0.21)
+    assert table.texts(1)[:2] == ["0.1900", "0.2000"]
+    titles = [column.title for column in performance_table(statistics).columns]
+    assert titles == ["ms", "latency", "compute", "enqueue", "H2D", "D2H"]
     assert throughput_facts(statistics) == [("Throughput", "4999.50 qps")]
     assert [label for label, _ in run_facts(analyse(engine))] == ["Steadiness", "Source"]
 
@@ -93,7 +92,7 @@ def test_what_is_not_computed_yet_is_a_placeholder(engine: Engine) -> None:
     assert gap_sentences(engine, None) == ("…",)
     assert memory_facts(engine, None)[1] == ("Activations", "…")
     assert ("Compute", "…") in work_facts(engine, None)
-    assert bound_sentences(None) == ()
+    assert bound_sentences(None) == []
 
 
 def test_what_is_unknown_is_left_out_or_a_sentence(poor: Engine) -> None:

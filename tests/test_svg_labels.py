@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from helpers import ARTIFACTS, REPOSITORY, examples
 from trex_tui.engine import load_engine
-from trex_tui.report.charts.cells import Scale
-from trex_tui.report.charts.svg_charts import IDS, draw
+from trex_tui.report.charts.figure import Bins, Dot, Histogram, Lines, Mark, Points, Roof, Scale, Series
+from trex_tui.report.charts.svg_axes import Caption
 from trex_tui.report.charts.svg_elements import CHAR, columns_of
-from trex_tui.report.charts.svg_plot import Caption, Dot, Mark, Roofline, Series, histogram, lines, scatter
-from trex_tui.report.charts.svg_plot import _name as module_name
+from trex_tui.report.charts.svg_painter import IDS, block_name, draw_svg, picture
 from trex_tui.report.render_html import _REPORT_STYLE
 
 XMLNS = "{http://www.w3.org/2000/svg}"
@@ -159,7 +158,7 @@ def test_every_text_of_every_chart_can_be_read(folder: Path) -> None:
         pytest.skip(f"no artifacts at {folder}")
     engine = load_engine(folder)
     for chart in IDS:
-        svg = draw(chart, engine, standalone=True)
+        svg = picture(chart, engine, standalone=True).svg
         if svg:
             assert list(faults(svg, is_icicle=chart == "icicle")) == [], chart
 
@@ -175,9 +174,10 @@ def test_marks_wherever_they_are(places: list[float], label: str) -> None:
     spread = [Series("a", [(0.0, 0.0), (1.0, 9.0)]), Series("b", [(0.0, 9.0), (1.0, 0.0)])]
     marks = [Mark(at, f"{label} {place}") for place, at in enumerate(places)]
     caption = Caption("t", standalone=True)
-    assert list(faults(lines(caption, spread, Scale(0, 1, "x"), Scale(0, 9, "y"), marks=marks))) == []
-    named = {mark.label: mark.at for mark in marks}
-    assert list(faults(histogram(caption, [0.0, 0.0, 0.5, 1.0, 1.0], "x", named))) == []
+    lines = Lines(spread, Scale(0, 1, "x"), Scale(0, 9, "y"), marks=marks)
+    assert list(faults(draw_svg(lines, caption))) == []
+    bins = Histogram(lambda _: Bins(0.0, 0.25, (2, 0, 1, 2), 0, 0), "x", "queries", marks)
+    assert list(faults(draw_svg(bins, caption))) == []
 
 
 @settings(max_examples=examples(40))
@@ -186,14 +186,12 @@ def test_roofs_wherever_they_are(levels: list[float], points: list[float]) -> No
     """Roofs on each other, slopes, and points on all of them."""
     x, y = Scale(1, 1e6, "x", is_log=True), Scale(1, 1e6, "y", is_log=True)
     roofs = [
-        Roofline(
-            f"FP16 on CUDA cores {at:.3g}FLOP/s, ridge {at:.3g} FLOP/B", [(1.0, 1.0), (at, at), (1e6, at)]
-        )
+        Roof(f"FP16 on CUDA cores {at:.3g}FLOP/s, ridge {at:.3g} FLOP/B", [(1.0, 1.0), (at, at), (1e6, at)])
         for at in levels
     ]
-    dots = [Dot(point, level, "dot") for point in points for level in levels]
-    marks = [Mark(points[0], "roof", level=True)] if points else []
-    svg = scatter(Caption("t", standalone=True), dots, x, y, roofs=roofs, marks=marks)
+    dots = [Dot(point, level, title="dot") for point in points for level in levels]
+    marks = [Mark(points[0], "roof", is_level=True)] if points else []
+    svg = draw_svg(Points(dots, x, y, roofs=roofs, marks=marks), Caption("t", standalone=True))
     assert list(faults(svg)) == []
 
 
@@ -206,7 +204,7 @@ def test_printed_charts_are_as_large_as_the_text_around() -> None:
     assert rule is not None
     engine = load_engine(folder)
     for chart in IDS:
-        svg = draw(chart, engine)
+        svg = picture(chart, engine).svg
         if svg:
             shown = drawn(svg)
             millimetres = min(237.0 / shown.width, 186.0 * int(rule[1]) / 100 / shown.height)
@@ -215,14 +213,14 @@ def test_printed_charts_are_as_large_as_the_text_around() -> None:
 
 def test_cut_names_of_modules_can_be_told_from_the_others_of_their_row():
     row = ["16/conv", "15/conv", "2/conv", "conv"]
-    assert [module_name(one, 3 * CHAR, row) for one in row] == ["16…", "15…", "2…v", "c…v"]
+    assert [block_name(one, 3 * CHAR, row) for one in row] == ["16…", "15…", "2…v", "c…v"]
     row = ["layer1.conv1", "layer2.conv1", "layer1.relu1", "+3"]
-    assert [module_name(one, 3 * CHAR, row) for one in row] == ["", "", "", "+3"]
-    assert module_name("decoder", 3 * CHAR, ["decoder", "decoder"]) == "d…r"
+    assert [block_name(one, 3 * CHAR, row) for one in row] == ["", "", "", "+3"]
+    assert block_name("decoder", 3 * CHAR, ["decoder", "decoder"]) == "d…r"
 
 
 def test_no_two_modules_of_a_real_row_read_alike(artifacts):
-    svg = draw("icicle", load_engine(artifacts / "trex/mobilenet-qat-8.4EA"))
+    svg = picture("icicle", load_engine(artifacts / "trex/mobilenet-qat-8.4EA")).svg
     rows: dict[str, list[str]] = {}
     for one in ET.fromstring(svg).iter(f"{XMLNS}text"):
         rows.setdefault(one.get("y", ""), []).append(one.text or "")

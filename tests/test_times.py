@@ -20,7 +20,7 @@ from trex_tui.analysis.timing import timing_statistics
 from trex_tui.cli import main
 from trex_tui.cli.parser import CHART_IDS
 from trex_tui.engine import load_engine
-from trex_tui.report.charts.svg_charts import IDS
+from trex_tui.report.charts.svg_painter import IDS
 from trex_tui.report.render_csv import csv_text
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.engine import numbers

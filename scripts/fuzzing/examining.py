@@ -31,8 +31,9 @@ from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
 from trex_tui.lint.run import run as run_lint
 from trex_tui.report.charts.catalogue import CHARTS
-from trex_tui.report.charts.figure import Palette, Subject, draw
-from trex_tui.report.export_formats import ExportFormat, comparison_as, file_stem, layers_as
+from trex_tui.report.charts.cells import draw
+from trex_tui.report.charts.figure import Palette, Subject
+from trex_tui.report.export import ExportFormat, comparison_as, file_stem, layers_as
 from trex_tui.report.views import build, build_details, build_summary, layers, memory
 from trex_tui.report.views import engine as overview
 from trex_tui.report.views import layer_details as layer_text

@@ -515,7 +515,7 @@ class BuildTrace:
     def winner(self) -> int | None:
         """Number of the strategy whose engine was kept; None where no strategy is named."""
         for verdict in (Verdict.CHOSEN, Verdict.INITIAL, Verdict.ONLY):
-            found = [one.number for one in self.strategies if one.verdict is verdict]
+            found = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
             if found:
                 return found[-1]
         return None
@@ -524,7 +524,7 @@ class BuildTrace:
     def dump(self) -> LayerDump | None:
         """The richest list of layers; None if there is none."""
         order = list(DumpForm)
-        return max(self.dumps, key=lambda one: order.index(one.form), default=None)
+        return max(self.dumps, key=lambda dump: order.index(dump.form), default=None)
 
     @property
     def only_loads(self) -> bool:
@@ -541,7 +541,7 @@ class BuildTrace:
     @property
     def fusions(self) -> tuple[Fusion, ...]:
         """Every step of every pass, over all strategies."""
-        return tuple(fusion for one in self.passes for fusion in one.fusions)
+        return tuple(fusion for graph_pass in self.passes for fusion in graph_pass.fusions)
 
     def count_messages(self) -> Counter[str]:
         """Messages by severity letter."""

@@ -136,8 +136,8 @@ def layer_of_builder(line: int, text: str) -> DumpedLayer | None:
     raw: dict[str, Any] = {
         "Name": match["name"],
         "LayerType": match["type"],
-        "Inputs": [_object_of(one) for one in inputs],
-        "Outputs": [_object_of(one) for one in outputs],
+        "Inputs": [_object_of(tensor) for tensor in inputs],
+        "Outputs": [_object_of(tensor) for tensor in outputs],
     }
     if number is not None:
         raw["TacticValue"] = hex_id(number)

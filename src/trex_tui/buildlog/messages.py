@@ -68,14 +68,14 @@ class Messages:
 
     def finished(self) -> tuple[Message, ...]:
         return tuple(
-            Message(one.severity, one.text, one.count, one.line, one.last_line, one.is_trtexec)
-            for one in self._groups.values()
+            Message(group.severity, group.text, group.count, group.line, group.last_line, group.is_trtexec)
+            for group in self._groups.values()
         )
 
 
 KEY = 6
 _NO_VALID = " has no valid tactics for this config"
-SILENT = (
+SILENT = [
     "Regist",
     "Search",
     "Import",
@@ -88,7 +88,7 @@ SILENT = (
     "    In",
     "    Ou",
     "      ",
-)
+]
 """Beginnings of verbose messages that are frequent and tell nothing here: parsers and registries at work."""
 _LONGEST_WARNING = 4000
 _BLOCK_HEADS = {
@@ -251,74 +251,53 @@ class MessageParser:
 
     def _table(self) -> dict[str, Handler]:
         """First six characters -> who reads the message."""
-        tuner, optimizer, resources, results = self.tuner, self.optimizer, self.resources, self.results
-
-        table: dict[str, Handler] = {
-            "======": tuner.heading,
-            "******": tuner.formats,
-            "------": tuner.runner,
-            ">>>>>>": lambda _, message: tuner.chose(message),
-            "Fastes": lambda _, message: tuner.fastest(message),
-            "Skippi": self._skipping,
-            "Adding": self._adding,
-            "Markin": lambda _, message: self.sections.binding(message),
-            "Foreig": lambda _, message: tuner.foreign_metadata(message),
-            " (fore": tuner.myelin_note,
-            "Runnin": optimizer.running,
-            "Removi": optimizer.removing,
-            "Conver": optimizer.converting,
-            "Swap t": optimizer.converting,
-            "Origin": self._original,
-            "After ": optimizer.counted,
-            "Buildi": self._building,
-            "Constr": self._constructing,
-            "Use ba": self._judging,
-            "Chose ": self._judging,
-            "Skip b": self._judging,
-            "For la": self._non_conforming,
-            "[MemUs": self._usage,
-            "Layer:": resources.layer,
-            "Skippe": lambda _, message: resources.total(message),
-            "Could ": lambda _, message: resources.about_cache(message),
-            "Saved ": lambda _, message: resources.about_cache(message),
-            "Serial": lambda _, message: resources.about_cache(message),
-            "Deleti": lambda _, message: resources.about_cache(message),
-            "[MS] M": self._streams,
-            "[MS] N": self._streams,
-            "The en": self._streams,
-            "[DlaLa": lambda _, message: resources.placed(message),
-            "[GpuLa": lambda _, message: resources.placed(message),
-            "Averag": results.averaged,
-            "... Om": results.averaged,
-            "Input ": self._input,
-            "Output": results.bound,
-            "Start ": self._starting,
-            "Engine": self._engine,
-            "Layer(": self._dumped,
-            "Layers": self._dumped,
-        }
-        sizes = dict.fromkeys(("Create", "Loaded"), self._sized)
-        totals = dict.fromkeys(("Total ", "Max Sc"), lambda _, message: resources.total(message))
-        caches = dict.fromkeys(("Local ", "Global"), self._cache_in_use)
-        phases = dict.fromkeys(("Finish", "Graph ", "Format", "Calibr", "Subgra", "Timing"), self._phase)
-        header = ("ONNX I", "Opset ", "Produc", "Domain", "Model ", "Doc st")
-        headers = dict.fromkeys(header, self.sections.header)
-        version = {"Tensor": lambda _, message: self.sections.stated_version(message)}
-        return {
-            **headers,
-            **sizes,
-            **totals,
-            **caches,
-            **phases,
-            **version,
-            **table,
-        }
+        tuner, optimizer, resources = self.tuner, self.optimizer, self.resources
+        sections, results = self.sections, self.results
+        readers: tuple[tuple[str, Handler], ...] = (
+            ("======", tuner.heading),
+            ("******", tuner.formats),
+            ("------", tuner.runner),
+            (">>>>>>", tuner.chose),
+            ("Fastes", tuner.fastest),
+            ("Skippi", self._skipping),
+            ("Adding", self._adding),
+            ("Markin", sections.binding),
+            ("Foreig", tuner.foreign_metadata),
+            (" (fore", tuner.myelin_note),
+            ("Runnin", optimizer.running),
+            ("Removi", optimizer.removing),
+            ("Conver|Swap t", optimizer.converting),
+            ("Origin", self._original),
+            ("After ", optimizer.counted),
+            ("Buildi", self._building),
+            ("Constr", self._constructing),
+            ("Use ba|Chose |Skip b", self._judging),
+            ("For la", self._non_conforming),
+            ("[MemUs", self._usage),
+            ("Layer:", resources.layer),
+            ("Skippe|Total |Max Sc", resources.total),
+            ("Could |Saved |Serial|Deleti", resources.about_cache),
+            ("Local |Global", self._cache_in_use),
+            ("[MS] M|[MS] N|The en", self._streams),
+            ("[DlaLa|[GpuLa", resources.placed),
+            ("Averag|... Om", results.averaged),
+            ("Input ", self._input),
+            ("Output", results.bound),
+            ("Create|Loaded", self._sized),
+            ("Start ", self._starting),
+            ("Engine", self._engine),
+            ("Finish|Graph |Format|Calibr|Subgra|Timing", self._phase),
+            ("ONNX I|Opset |Produc|Domain|Model |Doc st", sections.header),
+            ("Tensor", sections.stated_version),
+            ("Layer(|Layers", self._dumped),
+        )
+        return {beginning: reader for beginnings, reader in readers for beginning in beginnings.split("|")}
 
     def other(self, line: int, message: str) -> None:
         if message.startswith("Tactic"):
             self.tuner.timed(line, message)
         elif ") profiling completed in " in message:
-            self.tuner.fastest(message)
+            self.tuner.fastest(line, message)
         elif "Set Tactic Name: " in message:
             self.tuner.set_name(message)
         elif ": Fusing " in message:
@@ -343,7 +322,7 @@ class MessageParser:
         else:
             if message.startswith("Adding network input: "):
                 self._begins(line, Stage.BEGUN, behind=Stage.BEGUN)
-            self.sections.binding(message)
+            self.sections.binding(line, message)
 
     def _building(self, line: int, message: str) -> None:
         if message.startswith("Building graph"):
@@ -401,10 +380,10 @@ class MessageParser:
             self._reach(Stage.OVER)
         self.resources.usage(line, message)
 
-    def _cache_in_use(self, _line: int, message: str) -> None:
+    def _cache_in_use(self, line: int, message: str) -> None:
         if " timing cache in use" in message:
             self._reach(Stage.UNDER_WAY)
-        self.resources.about_cache(message)
+        self.resources.about_cache(line, message)
 
     def _engine(self, line: int, message: str) -> None:
         if message.startswith("Engine Layer Information"):
@@ -423,7 +402,7 @@ class MessageParser:
 
     def _sized(self, line: int, message: str) -> None:
         if "timing cache" in message:
-            self.resources.about_cache(message)
+            self.resources.about_cache(line, message)
         elif " binding for " in message:
             self.results.bound(line, message)
         else:

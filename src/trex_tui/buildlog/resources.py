@@ -115,7 +115,7 @@ class Resources:
             held = (int(sizes["host"]), int(sizes["device"]), scratch)
             self.layers.append(LayerMemory(line, self.strategy, match["name"], *held))
 
-    def total(self, message: str) -> None:
+    def total(self, _line: int, message: str) -> None:
         known = self.totals.get(self.strategy) or MemoryTotals(self.strategy)
         if match := _TOTAL.match(message):
             self.totals[self.strategy] = replace(known, **{_TOTALS[match["what"]]: int(match["bytes"])})
@@ -136,7 +136,7 @@ class Resources:
         elif message.startswith(("Created engine", "Loaded engine with")) or self.engine_bytes is None:
             self.engine_bytes = size  # `Loaded engine size` is in whole MiB
 
-    def about_cache(self, message: str) -> None:
+    def about_cache(self, _line: int, message: str) -> None:
         cache = self.cache
         if message.startswith(("Local timing cache", "Global timing cache")):
             self.cache = replace(cache, mode=message.partition(" ")[0].lower())
@@ -169,7 +169,7 @@ class Resources:
         """What is known of the streams of one candidate engine, or of an engine that was loaded."""
         return self._streams.get(strategy) or self._streams.get(None) or Streams()
 
-    def placed(self, message: str) -> None:
+    def placed(self, _line: int, message: str) -> None:
         match = _PLACED.match(message)
         if match is not None and len(self._dla) + len(self._gpu) < _MOST_PLACED:
             (self._dla if match["device"] == "Dla" else self._gpu).append(match["name"])

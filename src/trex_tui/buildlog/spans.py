@@ -185,7 +185,7 @@ class Sections:
     def close(self) -> None:
         self._open = ""
 
-    def stated_version(self, message: str) -> None:
+    def stated_version(self, _line: int, message: str) -> None:
         """`TensorRT version: 10.16.1`; 8.0 prints 8003."""
         if match := _VERSION.match(message):
             text = match["version"].rstrip(".")
@@ -204,7 +204,7 @@ class Sections:
                 self.inputs, self.outputs = [], []
             self._onnx[match["label"]] = match["value"].strip()
 
-    def binding(self, message: str) -> None:
+    def binding(self, _line: int, message: str) -> None:
         if match := _INPUT.match(message):
             self.inputs.append(match["name"])
         elif match := _OUTPUT.match(message):
@@ -327,7 +327,7 @@ class Spans:
             self._context_bytes = resources.context_bytes
         if resources.engine_bytes is not None:
             self._engine_bytes = resources.engine_bytes
-        self._dumps.update((one.form, one) for one in span.dumps.finished())
+        self._dumps.update((dump.form, dump) for dump in span.dumps.finished())
 
     @property
     def dumps(self) -> tuple[LayerDump, ...]:

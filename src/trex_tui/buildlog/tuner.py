@@ -85,7 +85,7 @@ class TacticColumns:
         for place, name, number in self._set_names:
             if place < self.next and number in (None, columns.ids[place]):
                 columns.names[place] = self.place_of(name)
-        self._set_names = [one for one in self._set_names if one[0] >= self.next]
+        self._set_names = [entry for entry in self._set_names if entry[0] >= self.next]
 
     def add(self, message: str) -> bool:
         """Take a message that begins with `Tactic`, at `next`; False if it tells no time."""
@@ -159,7 +159,7 @@ class TacticColumns:
                 parameters = array("I", bytes(4 * count))
             else:
                 rest = [parts[place + 6 : place + width] for place in range(0, len(parts), width)]
-                parameters = self._places_of([", ".join(one).strip() for one in rest])
+                parameters = self._places_of([", ".join(words).strip() for words in rest])
         except (ValueError, OverflowError):
             self._myelin_one_by_one(batch)
             return
@@ -469,7 +469,7 @@ class Tuner:
         elif match := _BEYOND_BUDGET.search(message):
             runner.beyond_budget(int(match["wanted"]), int(match["there"]))
 
-    def fastest(self, message: str) -> None:
+    def fastest(self, _line: int, message: str) -> None:
         """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
         runner = self._current()
         before, said, after = message.rpartition("Fastest Tactic: ")
@@ -483,7 +483,7 @@ class Tuner:
             seconds = float_of(before.rpartition(" completed in ")[2].partition(" ")[0])
             runner.seconds = seconds if math.isfinite(seconds) else None
 
-    def chose(self, message: str) -> None:
+    def chose(self, _line: int, message: str) -> None:
         match = _CHOSE.match(message)
         if match is None:
             return
@@ -566,7 +566,7 @@ class Tuner:
             self._begin_layer(line, name)
         self._combinations.append(combination)
 
-    def foreign_metadata(self, message: str) -> None:
+    def foreign_metadata(self, _line: int, message: str) -> None:
         if self._layer is not None:
             self._layer = replace(self._layer, metadata=message.partition(" metadata:")[2].strip())
 

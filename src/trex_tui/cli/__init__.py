@@ -344,7 +344,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "metadata": _of("build_log", "run_metadata"),
     "export": _of("export", "run_export"),
     "accuracy": _of("accuracy", "run_accuracy"),
-    "convert": _of("convert", "run_convert"),
 }
 
 

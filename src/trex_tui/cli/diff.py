@@ -73,6 +73,6 @@ def _print(shown: Shown, output: str) -> None:
 
         print_text(partial(print_sections, sections(shown)))
     else:
-        from trex_tui.report.export_formats import ExportFormat, comparison_as
+        from trex_tui.report.export import ExportFormat, comparison_as
 
         sys.stdout.write(comparison_as(ExportFormat(output), shown))

@@ -9,7 +9,7 @@ from trex_tui.cli.argument_types import FILES, whole
 
 FORMATS = (
     *("dot", "svg", "png", "graphml", "json", "onnx"),
-    *("csv", "parquet", "xlsx", "trace"),
+    *("csv", "parquet", "xlsx", "trace", "trex"),
 )
 COLORS = ("kind", "precision", "latency")
 LAYOUTS = ("auto", "dot", "builtin")
@@ -25,6 +25,7 @@ examples:
   trex-tui export results/alexnet -o alexnet.perfetto.json            layers and queries, for ui.perfetto.dev
   trex-tui export results/alexnet -o alexnet.xlsx                     the layer table; also .csv, .parquet
   trex-tui export results/alexnet --format dot -o - | dot -Tpdf > alexnet.pdf
+  trex-tui export results/ --format trex -o for-trex/                 every engine below as trex's files, for its notebooks
 
 Pictures are drawn by Graphviz where it is installed and the graph is small, else by a layout of our own, which for
 .png takes librsvg's rsvg-convert.
@@ -48,13 +49,23 @@ def add_export(
     )
     add_paths(export)
     output = export.add_argument(
-        "-o", "--output", metavar="FILE", required=True, help="its ending tells the format; - for stdout"
+        "-o",
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="its ending tells the format; - for stdout; for trex a directory",
     )
     output.complete = FILES  # type: ignore[attr-defined]
     export.add_argument(
-        "--format", choices=FORMATS, help="whatever the ending; trace is .perfetto.json or .trace.json"
+        "--format",
+        choices=FORMATS,
+        help="whatever the ending; trace is .perfetto.json or .trace.json; trex is a directory of files for trex's "
+        "notebooks",
     )
     export.add_argument("--force", action="store_true", help="replace FILE even if trex-tui did not write it")
+    export.add_argument(
+        "--with-engine", action="store_true", help="with --format trex: copy the serialized engines too"
+    )
     export.add_argument(
         "--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`"
     )

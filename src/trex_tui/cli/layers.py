@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trex_tui.errors import TrexError
-from trex_tui.report.charts.svg_charts import picture
+from trex_tui.report.charts.svg_painter import picture
 
 if TYPE_CHECKING:
     import argparse

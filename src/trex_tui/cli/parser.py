@@ -11,9 +11,8 @@ from trex_tui._version import __version__
 from trex_tui.cli.argument_types import FILES, whole
 from trex_tui.cli.build_log import add_build_log
 from trex_tui.cli.capture_arguments import add_accuracy, add_capture, add_doctor
-from trex_tui.cli.convert import add_convert
 from trex_tui.cli.export_arguments import add_export
-from trex_tui.cli.lint_arguments import add_lint
+from trex_tui.cli.lint import add_lint
 from trex_tui.cli.report_arguments import add_diff, add_report, add_times
 
 _EXAMPLES = """\
@@ -152,7 +151,6 @@ def build_parser() -> argparse.ArgumentParser:
     keys.add_argument("--format", choices=("text", "md", "json"), default="text", help="default: text")
     add_build_log(commands)
     add_accuracy(commands)
-    add_convert(commands)
     for command in commands.choices.values():
         _add_log_file(command)
     return parser

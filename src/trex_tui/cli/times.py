@@ -112,7 +112,7 @@ def _is_unknown(path: Path) -> bool:
 
 
 def _write_all(runs: Sequence[Times], directory: Path, inputs: Inputs, options: argparse.Namespace) -> None:
-    from trex_tui.report.export_formats import file_stem
+    from trex_tui.report.export import file_stem
 
     places: dict[str, Times] = {}
     for run in runs:

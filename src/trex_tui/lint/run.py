@@ -233,10 +233,7 @@ def _divided(
 def _matching_layers(engine: Engine, suppression: Suppression) -> frozenset[int] | None:
     if not suppression.layers:
         return None
-    from trex_tui.analysis.filter import (  # 15 ms, and most configurations have no filter
-        FilterError,
-        filter_layers,
-    )
+    from trex_tui.analysis.filter import FilterError, filter_layers
 
     try:
         return frozenset(layer.index for layer in filter_layers(engine, suppression.layers))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -236,6 +236,17 @@ def make_table(
         for item in every[:top]
     ]
     return Table(id, columns, rows, total=total or len(every), title=title, noun=noun, styles=styles)
+
+
+def drop_empty_columns(table: Table) -> Table:
+    """Return the table without the columns in which every value is missing."""
+    kept = [
+        index
+        for index in range(len(table.columns))
+        if not all(is_missing(raw(row[index])) for row in table.rows)
+    ]
+    columns = [table.columns[index] for index in kept]
+    return replace(table, columns=columns, rows=[[row[index] for index in kept] for row in table.rows])
 
 
 def is_missing(value: Any) -> bool:  # noqa: ANN401 - any cell

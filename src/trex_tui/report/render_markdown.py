@@ -136,7 +136,8 @@ def _section_lines(section: Section) -> Iterator[str]:
 def _chart_lines(chart: Chart) -> Iterator[str]:
     """The chart of the explorer, in a fence that nothing in it can close."""
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
-    from trex_tui.report.charts.figure import Palette, Subject, draw
+    from trex_tui.report.charts.cells import draw
+    from trex_tui.report.charts.figure import Palette, Subject
 
     subject = Subject(chart.engine, chart.engine.layers, Palette(lambda _: "", lambda _: ""))
     lines = [

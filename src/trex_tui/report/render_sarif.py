@@ -13,7 +13,7 @@ from trex_tui._version import __version__
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.lint.model import Judged, Rule, Severity, Suppressed
 from trex_tui.report.render_json import plain
-from trex_tui.report.views.lint import EngineReport, LintReport, fingerprint, stake_words
+from trex_tui.report.views.lint import EngineReport, LintReport, describe_saving, fingerprint
 from trex_tui.text import printable
 
 VERSION = "2.1.0"
@@ -110,7 +110,7 @@ def _suppression(one: Suppressed) -> dict[str, Any]:
 
 
 def _result(report: EngineReport, judged: Judged, places: dict[str, int], mark: str) -> dict[str, Any]:
-    lines = [f"{report.engine.name}: {judged.message}", f"{stake_words(report, judged)}."]
+    lines = [f"{report.engine.name}: {judged.message}", f"{describe_saving(report, judged)}."]
     finding = judged.finding
     return {
         "ruleId": judged.rule.id,
@@ -126,7 +126,7 @@ def _result(report: EngineReport, judged: Judged, places: dict[str, int], mark: 
             "stake_ms": judged.stake_ms,
             "confidence": judged.confidence.value,
             "formula": finding.formula,
-            "evidence": [{"name": one.name, "value": plain(one.value)} for one in finding.evidence],
+            "evidence": plain(finding.evidence),
         },
     }
 

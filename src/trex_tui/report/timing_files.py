@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trex_tui.report.charts.cells import Scale
-from trex_tui.report.charts.latency_charts import column_medians
+from trex_tui.report.charts.figure import Lines, Scale, Series, spread
 from trex_tui.report.charts.png import png_of
-from trex_tui.report.charts.svg_charts import draw
-from trex_tui.report.charts.svg_plot import Caption, Series, lines, spread
+from trex_tui.report.charts.sampling import column_medians
+from trex_tui.report.charts.svg_axes import Caption
+from trex_tui.report.charts.svg_painter import draw_svg, picture
 from trex_tui.report.views.timing import Times, enqueue_csv, percentiles_csv, series_csv, summary_csv
 from trex_tui.text import plural
 
@@ -46,7 +46,7 @@ def times_files(run: Times) -> dict[str, str]:
     if "enqueue" in run.series:
         files[enqueue] = enqueue_csv(run)
     for name, chart in _CHARTS.items():
-        drawn = draw(chart, run.engine, standalone=True)
+        drawn = picture(chart, run.engine, standalone=True).svg
         if drawn is not None:
             files[name] = drawn
     if "enqueue" in run.series:
@@ -78,7 +78,7 @@ def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
     caption = Caption(
         f"Enqueue and compute · {run.engine.name}", tuple(words), tuple(missing), standalone=standalone
     )
-    return lines(caption, shown, x, spread(values, "ms", from_zero=True))
+    return draw_svg(Lines(shown, x, spread(values, "ms", from_zero=True)), caption)
 
 
 def _thinned(x: Scale, places: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:

@@ -30,11 +30,12 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
+from trex_tui.screens.services import services_of
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
+    TextBlock,
     TextLine,
-    WrappedLines,
     fact_lines,
     heading_line,
     sections,
@@ -42,7 +43,6 @@ from trex_tui.widgets.text_view import (
 )
 
 if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
     from trex_tui.screens.engine import EngineScreen
 
 _DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
@@ -80,7 +80,7 @@ class CaptureScreen(Dialog[Chosen]):
     CaptureScreen > Vertical.dialog {
         width: 110;
         & TextScroll { height: auto; max-height: 60vh; background: $surface; }
-        & WrappedLines { width: 100%; }
+        & TextBlock { width: 100%; }
         & Horizontal { height: 1; margin-top: 1; }
         & Label { color: $text-muted; }
         & Input { width: 9; height: 1; border: none; padding: 0 1; background: $panel; }
@@ -100,7 +100,7 @@ class CaptureScreen(Dialog[Chosen]):
         window.border_title = "Measure again"
         with window:
             with TextScroll():
-                yield WrappedLines()
+                yield TextBlock()
             with Horizontal(id="length"):
                 for key, before, after in (
                     ("duration", "At least ", " s and "),
@@ -176,7 +176,7 @@ class CaptureScreen(Dialog[Chosen]):
                 lines += self._command_lines(self._trtexec)
             except TrexError as error:
                 refused = str(error)
-        self.query_one(WrappedLines).show(lines)
+        self.query_one(TextBlock).show(lines)
         self.query_one("#length").display = not self._problem
         remark = self.query_one("#remark", Static)
         remark.update(Content(printable(refused)))
@@ -337,7 +337,7 @@ class CaptureRunScreen(Dialog[Captured]):
     CaptureRunScreen > TextScroll.dialog, CaptureRunScreen > TextScroll.dialog:focus {
         width: 110;
         height: 80%;
-        & WrappedLines { width: 100%; }
+        & TextBlock { width: 100%; }
     }
     """
 
@@ -351,7 +351,7 @@ class CaptureRunScreen(Dialog[Captured]):
         self._verdict: list[TextLine] = []
 
     def compose(self) -> ComposeResult:
-        window = TextScroll(WrappedLines(), classes="dialog")
+        window = TextScroll(TextBlock(), classes="dialog")
         window.border_title = Content(f"Measuring {printable(self._chosen.request.name)}").markup
         window.border_subtitle = _RUNNING
         yield window
@@ -421,7 +421,7 @@ class CaptureRunScreen(Dialog[Captured]):
             last = [_cut(text, region.width) for text in last[-max(3, region.height - used) :]]
         log = [TextLine(Content.styled(text, "$muted"), 2) for text in last]
         parts.append([heading_line("Last lines of the log"), *log] if log else [])
-        self.query_one(WrappedLines).show(sections(*parts))
+        self.query_one(TextBlock).show(sections(*parts))
 
     def _state_lines(self) -> list[TextLine]:
         """What it is at; always as many, so that nothing jumps."""
@@ -457,8 +457,9 @@ _MOST_NAME = 40
 class Capturer:
     """One capture of the engine of a screen."""
 
-    def __init__(self, app: TrexApp, screen: EngineScreen) -> None:
-        self._app = app
+    def __init__(self, screen: EngineScreen) -> None:
+        self._app = screen.app
+        self._services = services_of(screen)
         self._screen = screen
         self._engine = screen.engine
 
@@ -472,13 +473,13 @@ class Capturer:
 
     def _chosen(self, chosen: Chosen | None) -> None:
         if chosen is not None:
-            self._app.push_screen(CaptureRunScreen(chosen, self._app.options), self._captured)
+            self._app.push_screen(CaptureRunScreen(chosen, self._services.load_options), self._captured)
 
     def _captured(self, captured: Captured | None) -> None:
         if captured is None:
             return
         new = captured.engine
-        self._app.captured.append(new)
+        self._services.captured.append(new)
         for remark in captured.remarks:
             self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
         options = {

@@ -16,13 +16,12 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from trex_tui.text import printable, shorten_middle
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import KeyFooter
 from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.text_view import TextLine, WrappedLines
+from trex_tui.widgets.text_view import TextBlock, TextLine
 
 Result = TypeVar("Result")
 LEAST_WIDTH = 12
@@ -102,7 +101,7 @@ class TextScreen(Dialog[None]):
     """Text in a window as wide as it needs to be."""
 
     DEFAULT_CSS = """
-    TextScreen WrappedLines { width: auto; max-width: 100%; }
+    TextScreen TextBlock { width: auto; max-width: 100%; }
     """
 
     def __init__(self, title: str, lines: Sequence[TextLine]) -> None:
@@ -111,7 +110,7 @@ class TextScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         """The text."""
-        window = TextScroll(WrappedLines(self._lines), classes="dialog")
+        window = TextScroll(TextBlock(self._lines), classes="dialog")
         window.border_title = self._title
         window.border_subtitle = "j k scroll · Esc closes"
         yield window

@@ -13,67 +13,54 @@ from textual.containers import Container
 
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import LintResult, Severity
+from trex_tui.lint.model import LintResult
 from trex_tui.report.colours import severity_style
 from trex_tui.report.views.layer_details import Line
-from trex_tui.report.views.lint import Entry, entries, finding_lines, summary_words
+from trex_tui.report.views.lint import (
+    LEVELS,
+    SCREEN_COLUMNS,
+    EngineReport,
+    Entry,
+    finding_lines,
+    fit_summary,
+    list_entries,
+)
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.lint_job import SuppressionAsked
-from trex_tui.screens.navigation import LayerJumped
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.lint_job import LintJob, SuppressionAsked
+from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
 from trex_tui.text import format_ms
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.linked_text import LinkedLines, LinkFollowed
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
+from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_model import Column as TableColumn
 
 STAKE = "stake_ms"
 
 
-def finding_columns(engine: Engine) -> list[Column[Entry]]:
-    """What tells most first; what was found and where share the rest of the line."""
-
-    def _where(entry: Entry) -> str:
-        return engine.layers[entry.layers[0]].name if entry.layers else "the engine"
-
+def finding_columns() -> list[TableColumn[Entry]]:
+    """The columns of the findings, with the colours of a terminal."""
+    styles = {
+        "mark": _style,
+        "rule": _style,
+        "title": lambda entry: "" if entry.severity in LEVELS else "$muted",
+        "where": lambda _: "$muted",
+        "confidence": lambda _: "$muted",
+    }
     return [
-        Column(
-            "mark", "", lambda entry: entry.mark, width=1, style=_style, description="How much it matters."
-        ),
-        Column(
-            "rule", "Rule", lambda entry: entry.rule, width=10, style=_style, description="Id of the rule."
-        ),
-        Column(
-            STAKE,
-            "At stake",
-            lambda entry: entry.stake_ms,
-            format=format_ms,
-            align="right",
-            width=9,
-            description="stake_ms: milliseconds that could be won, by the rule's estimate.",
-        ),
-        Column(
-            "layers",
-            "Layers",
-            lambda entry: len(entry.layers) or None,
-            align="right",
-            width=6,
-            priority=1,
-            description="How many layers it is about.",
-        ),
-        Column("title", "Finding", lambda entry: entry.title, flex=True, width=40, style=_message_style),
-        Column("where", "Where", _where, flex=True, width=20, priority=2, style=lambda _: "$muted"),
-        Column(
-            "confidence",
-            "Sure",
-            lambda entry: entry.judged.confidence.value if entry.judged else None,
-            width=6,
-            priority=3,
-            style=lambda _: "$muted",
-            description="How sure the rule is of its milliseconds.",
-        ),
+        TableColumn(
+            column.key,
+            column.title,
+            column.value or _style,
+            format=format_ms if column.key == STAKE else str,
+            align="right" if column.is_number else "left",
+            width=column.width,
+            flex=column.flex,
+            priority=column.priority,
+            style=styles.get(column.key),
+            description=column.help,
+        )
+        for column in SCREEN_COLUMNS
     ]
 
 
@@ -81,16 +68,12 @@ def _style(entry: Entry) -> str:
     return severity_style(entry.severity)
 
 
-def _message_style(entry: Entry) -> str:
-    return "" if entry.severity in (Severity.ERROR, Severity.WARNING, Severity.INFO) else "$muted"
-
-
 LOOKING = "The rules are looking …"
 CLEAN = "Nothing was found."
 NO_MATCH = "No finding is about a layer that matches the filter."
 
 
-class LintPane(EnginePane):
+class LintPane(TablePane[Entry], ShowsLint):
     """The findings as a table; what one means below or beside it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LINT)
@@ -106,10 +89,8 @@ class LintPane(EnginePane):
         """What the filter leaves; None without one."""
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
-        self.table: VirtualTable[Entry] = VirtualTable(
-            finding_columns(engine), id="lint-table", empty_text=LOOKING
-        )
-        self.words = LinkedLines(id="lint-words")
+        self.table = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
+        self.words: LinkedText = LinkedText(id="lint-words")
 
     def compose(self) -> ComposeResult:
         """Counts, findings, what the one under the cursor means."""
@@ -122,23 +103,23 @@ class LintPane(EnginePane):
         """Say that the rules are looking."""
         self._tell()
 
-    def show_lint(self, result: LintResult) -> None:
-        """Show what was found; the cursor stays where it was if that is there still."""
-        self.result = result
-        self._fill()
-
-    def show_lint_problem(self, problem: str) -> None:
-        """Say why there are no findings."""
-        self.result, self._looking = None, f"The rules could not look: {problem}"
+    def show_lint(self, job: LintJob) -> None:
+        """Show what was found, or why nothing was; the cursor stays where it was if that is there still."""
+        self.result = job.result
+        if job.problem:
+            self._looking = f"The rules could not look: {job.problem}"
         self._fill()
 
     def _fill(self) -> None:
-        shown = [entry for entry in entries(self.result) if self._is_shown(entry)] if self.result else []
+        shown = [entry for entry in self._entries() if self._is_shown(entry)]
         self.table.empty_text = (
             NO_MATCH if self._layers is not None else CLEAN if self.result else self._looking
         )
         self.table.set_rows(shown, keep=lambda entry: (entry.rule, entry.state, entry.layers, entry.message))
         self._tell()
+
+    def _entries(self) -> list[Entry]:
+        return list_entries(EngineReport(self.engine, self.result)) if self.result else []
 
     def _is_shown(self, entry: Entry) -> bool:
         if self.rule and entry.rule != self.rule:
@@ -156,7 +137,9 @@ class LintPane(EnginePane):
     def _tell_head(self) -> None:
         line = self.query_one(SummaryLine)
         room = max(0, self.size.width - 2)
-        line.text = summary_words(self.result, self.engine, room) if self.result else self._looking
+        line.text = (
+            fit_summary(EngineReport(self.engine, self.result), room) if self.result else self._looking
+        )
         if self.rule:
             line.text += f" · only {self.rule}"
 
@@ -169,16 +152,16 @@ class LintPane(EnginePane):
             return
         from trex_tui.lint.registry import registry
 
-        self.words.show_lines(list(finding_lines(self.engine, entry, registry().rules)), from_top=from_top)
+        self.words.show_lines(list(finding_lines(entry, registry().rules)), from_top=from_top)
         layers = entry.layers
         place = f"layer {self._step + 1} of {len(layers)} · n N" if len(layers) > 1 else ""
         self.words.border_title = place
 
     # Filter and current layer
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show the findings about these layers; those about the engine as a whole only without a filter."""
-        self._layers = frozenset(layer.index for layer in layers) if is_filtered else None
+        self._layers = frozenset(layer.index for layer in layers) if filter_text else None
         self._fill()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -194,13 +177,11 @@ class LintPane(EnginePane):
             self._step = here.layers.index(layer.index)
             self._explain(from_top=False)
 
-    @property
-    def cursor_layer(self) -> Layer | None:
+    def layer_of(self, row: Entry) -> Layer | None:
         """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""
-        entry = self.table.cursor_item
-        if entry is None or not entry.layers:
+        if not row.layers:
             return None
-        return self.engine.layers[entry.layers[min(self._step, len(entry.layers) - 1)]]
+        return self.engine.layers[row.layers[min(self._step, len(row.layers) - 1)]]
 
     @property
     def is_on_group(self) -> bool:
@@ -208,38 +189,16 @@ class LintPane(EnginePane):
         entry = self.table.cursor_item
         return entry is not None and not entry.layers
 
-    @property
-    def main_part(self) -> VirtualTable[Entry]:
-        """The table; it comes back if the words had all the room."""
-        self.remove_class("-only-words")
-        return self.table
-
-    def view_state(self) -> object:
-        """Order and rule."""
-        return self.table.sort_keys, self.rule
-
-    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - of no engine
-        """Order and rule again."""
-        keys, self.rule = cast("tuple[tuple[object, ...], str]", state)
-        if keys:
-            self.table.sort_by(STAKE)
-
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[Entry]) -> None:
-        event.stop()
+    def row_changed(self) -> None:
         self._step = 0
         self._explain(from_top=True)
-        if self.display and self.cursor_layer is not None:
-            self.post_message(LayerChosen(self.cursor_layer))
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[Entry]) -> None:
-        event.stop()
-        if self.cursor_layer is not None:
-            self.post_message(LayerOpened(self.cursor_layer))
-        else:
-            self.remove_class("-only-table")
-            self.screen.set_focus(self.words)
+    def view_state(self) -> object:
+        return super().view_state(), self.rule
+
+    def restore_view(self, state: object, old: Engine) -> None:
+        order, self.rule = cast("tuple[object, str]", state)
+        super().restore_view(order, old)
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
@@ -268,7 +227,7 @@ class LintPane(EnginePane):
         """Show the findings of one rule only, or of all again."""
         if self.result is None:
             return
-        counts = Counter(entry.rule for entry in entries(self.result))
+        counts = Counter(entry.rule for entry in self._entries())
         options = {"": "all rules", **{rule: f"{rule:<11} {count}" for rule, count in counts.items()}}
         self.app.push_screen(ChooseScreen("Show the findings of", options, self.rule), self._show_rule)
 
@@ -284,10 +243,3 @@ class LintPane(EnginePane):
             self.notify("Only a finding can be left out.", markup=False)
             return
         self.post_message(SuppressionAsked(entry.rule, entry.layers))
-
-    def action_zoom(self) -> None:
-        """Give the whole room to the part that has the keyboard, or take it back."""
-        if self.has_class("-only-table") or self.has_class("-only-words"):
-            self.remove_class("-only-table", "-only-words")
-        else:
-            self.add_class("-only-words" if self.screen.focused is self.words else "-only-table")

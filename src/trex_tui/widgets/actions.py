@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
 
 
 class Place(str, Enum):
@@ -406,4 +410,23 @@ def keys_table(places: Iterable[Place] = Place) -> list[tuple[str, str, str]]:
         for place in places
         for action in ACTIONS
         if action.place is place
+    ]
+
+
+def bindings_in(*places: Place) -> list[BindingType]:
+    """The bindings of some places, without those that widgets bind themselves."""
+    from textual.binding import Binding  # The command that lists the keys does without Textual.
+
+    return [
+        Binding(
+            action.keys,
+            action.action,
+            action.title,
+            show=action.footer,
+            id=action.id,
+            tooltip=action.help,
+            priority=action.priority,
+        )
+        for action in actions_in(*places)
+        if not action.bound_by_widget
     ]

@@ -53,11 +53,16 @@ def _muted(_: object) -> str:
     return "$muted"
 
 
-def _column(column: DocumentColumn, **more: Any) -> Column[Any]:  # noqa: ANN401 - of a column
-    """A column of a view, as a table on screen has it."""
-    assert column.value is not None
+def _columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[Column[Any]]:
+    """Columns of a view, as a table on screen has them; `changes` by their keys."""
+    return [_column(column, changes.get(column.key, {})) for column in columns]
+
+
+def _column(column: DocumentColumn, changes: dict[str, Any]) -> Column[Any]:
     key = column.key
     values: dict[str, Any] = {
+        "title": column.title,
+        "value": column.value,
         "width": column.width,
         "flex": column.flex,
         "priority": column.priority,
@@ -67,33 +72,20 @@ def _column(column: DocumentColumn, **more: Any) -> Column[Any]:  # noqa: ANN401
         "descending": False if key in _ASCENDING else None,
         "description": f"{key}: {column.help}" if column.help else "",
     }
-    return Column(key, column.title, column.value, **{**values, **more})
+    return Column(key, **{**values, **changes})
 
 
-def _columns(columns: Iterable[DocumentColumn], changes: dict[str, dict[str, Any]]) -> list[Column[Any]]:
-    """Columns of a table; `changes` by their keys."""
-    return [_column(column, **changes.get(column.key, {})) for column in columns]
-
-
-def outline_columns(columns: Iterable[DocumentColumn], **styles: Any) -> list[Column[build.Node]]:  # noqa: ANN401
+def _outline(columns: Sequence[DocumentColumn], **changes: dict[str, Any]) -> list[Column[build.Node]]:
     """Columns of an outline: a cell is empty where its figure would have no meaning."""
 
-    def of_node(column: DocumentColumn) -> Column[build.Node]:
-        take = column.value
-        assert take is not None
+    def text_of(column: Column[build.Node]) -> Callable[[build.Node], str]:
+        return lambda node: "" if (value := column.value(node)) is None else column.format(value)
 
-        def text(node: build.Node) -> str:
-            value = take(node)
-            return "" if value is None else column.text(value)
-
-        more: dict[str, Any] = {"text": text, "description": column.help}
-        if column.has_bar:
-            more |= {"bar": lambda node: node.values.get("bar"), "bar_width": 2 * BAR_WIDTH}
-        if column.key in styles:
-            more["style"] = styles[column.key]
-        return _column(column, **more)
-
-    return [of_node(column) for column in columns]
+    bar: dict[str, Any] = {"bar": lambda node: node.values["bar"], "bar_width": 2 * BAR_WIDTH}
+    return [
+        replace(column, text=text_of(column), description=source.help, **(bar if source.has_bar else {}))
+        for column, source in zip(_columns(columns, **changes), columns, strict=True)
+    ]
 
 
 _STEP_STYLES = {
@@ -105,38 +97,29 @@ _STEP_STYLES = {
 
 
 def _step_style(node: build.Node) -> str:
-    item = node.item
-    return _STEP_STYLES[item.kind] if isinstance(item, Fusion) else ""
+    return _STEP_STYLES[node.item.kind] if isinstance(node.item, Fusion) else ""
 
 
-_TIE_HELP = f"{TIE}: a near tie, the choice was chance"
+_LAYER_KEYS = ("tactics", "skipped", "chosen_ms", "fastest_ms", "margin_pct", "near_tie", "seconds")
 
 
 def layer_columns(facts: BuildFacts) -> list[Column[TunedLayer]]:
     """The layers that were tuned."""
-    keys = [
-        "name",
-        "index",
-        "tactics",
-        "skipped",
-        "chosen_ms",
-        "fastest_ms",
-        "margin_pct",
-        "near_tie",
-        "seconds",
-    ]
-    if len(facts.trace.strategies) > 1:
-        keys.insert(2, "strategy")
-    tie = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
-    changes: dict[str, dict[str, Any]] = {
-        "name": {"style": lambda tuned: "" if tuned.layers else "$muted"},
-        "skipped": {"text": lambda tuned: str(tuned.skipped or "")},
-        "margin_pct": tie,
-        "near_tie": tie | {"text": lambda tuned: TIE if tuned.is_near_tie else "", "description": _TIE_HELP},
-        "seconds": _bar(attrgetter("seconds"), facts.tuned),
-    }
-    columns = _columns(build.pick(build.LAYERS, *keys), changes)
-    return [replace(column, title="") if column.key == "near_tie" else column for column in columns]
+    strategy = ("strategy",) if len(facts.trace.strategies) > 1 else ()
+    tie_style = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
+    return _columns(
+        build.pick(build.LAYERS, "name", "index", *strategy, *_LAYER_KEYS),
+        name={"style": lambda tuned: "" if tuned.layers else "$muted"},
+        skipped={"text": lambda tuned: str(tuned.skipped or "")},
+        margin_pct=tie_style,
+        near_tie={
+            "title": "",
+            "text": lambda tuned: TIE if tuned.is_near_tie else "",
+            "description": f"{TIE}: a near tie, the choice was chance",
+            **tie_style,
+        },
+        seconds=_bar(attrgetter("seconds"), facts.tuned),
+    )
 
 
 def _bar(value: Callable[[Any], float | None], rows: Sequence[Any]) -> dict[str, Any]:
@@ -166,50 +149,45 @@ def _tactic_style(row: TacticRow) -> str:
     return "$accent" if row.is_chosen else "$success" if row.is_fastest else ""
 
 
-_FORMATS_HELP = "formats: number of the format combination, from 1"
-
-
 def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
     """All tactics of a layer."""
-    keys = ["formats", "runner", "name", "operator", "tactic", "time_ms", "line"]
-    if not any(row.operator for row in rows):
-        keys.remove("operator")
+    operator = ("operator",) if any(row.operator for row in rows) else ()
     style = {"style": _tactic_style}
     columns = _columns(
-        build.pick(build.TACTICS, *keys),
-        {
-            "formats": {"width": 4, "align": "right", "priority": 2, "description": _FORMATS_HELP},
-            "runner": style,
-            "name": style,
-            "tactic": {"text": lambda row: "" if row.id is None else hex_id(row.id)},
-            "time_ms": style | _bar(attrgetter("time_ms"), rows),
+        build.pick(build.TACTICS, "formats", "runner", "name", *operator, "tactic", "time_ms", "line"),
+        formats={
+            "title": "Fmt",
+            "value": attrgetter("formats"),
+            "width": 4,
+            "align": "right",
+            "priority": 2,
+            "description": "formats: number of the format combination, from 1",
         },
+        runner=style,
+        name={"value": attrgetter("label"), **style},
+        operator={"value": attrgetter("operator")},
+        tactic={"text": lambda row: "" if row.id is None else hex_id(row.id)},
+        time_ms=style | _bar(attrgetter("time_ms"), rows),
     )
-    by_key = {column.key: column for column in columns}
-    by_key["formats"] = replace(by_key["formats"], title="Fmt", value=attrgetter("formats"))
-    by_key["name"] = replace(by_key["name"], value=attrgetter("label"))
-    if "operator" in by_key:
-        by_key["operator"] = replace(by_key["operator"], value=attrgetter("operator"))
-    mark = Column("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND)
-    return [mark, *by_key.values()]
+    return [Column("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND), *columns]
 
 
 _RANKS = {"F": 0, "E": 1, "W": 2}
 _SEVERITY_STYLES = {"F": "bold $error", "E": "bold $error", "W": "$warning"}
 
 
-def message_columns() -> list[Column[Message]]:
+def _message_columns() -> list[Column[Message]]:
     """Warnings and errors, those that say the same together."""
-    severity, *others = _columns(build.pick(build.MESSAGES, "severity", "count", "message", "line"), {})
-    severity = replace(
-        severity,
-        title="",
-        value=lambda message: _RANKS.get(message.severity, 3),
-        text=attrgetter("severity"),
-        width=1,
-        style=lambda message: _SEVERITY_STYLES.get(message.severity, ""),
+    return _columns(
+        build.pick(build.MESSAGES, "severity", "count", "message", "line"),
+        severity={
+            "title": "",
+            "value": lambda message: _RANKS.get(message.severity, 3),
+            "text": attrgetter("severity"),
+            "width": 1,
+            "style": lambda message: _SEVERITY_STYLES.get(message.severity, ""),
+        },
     )
-    return [severity, *others]
 
 
 _STRATEGY_COLUMNS = (
@@ -234,17 +212,21 @@ class View(Enum):
     @property
     def help(self) -> str:
         """What it answers."""
-        return _HELP[self]
+        return _TEXTS[self][0]
 
 
-_HELP = {
-    View.PHASES: "where the time of the build went, and with which options it was made",
-    View.PASSES: "how many layers each pass left, and what it fused or removed",
-    View.LAYERS: "the layers by the time that tuning them took; Enter shows every tactic",
-    View.MEMORY: "memory in use over the build, and what the engine needs",
-    View.STRATEGIES: "candidate engines, and what Myelin tuned inside",
-    View.MESSAGES: "warnings and errors, those that say the same together",
+_TEXTS = {
+    View.PHASES: ("where the time of the build went, and with which options it was made", "phases"),
+    View.PASSES: ("how many layers each pass left, and what it fused or removed", "passes with their steps"),
+    View.LAYERS: ("the layers by the time that tuning them took; Enter shows every tactic", ""),
+    View.MEMORY: ("memory in use over the build, and what the engine needs", "memory over the build"),
+    View.STRATEGIES: (
+        "candidate engines, and what Myelin tuned inside",
+        "strategies, operators of Myelin",
+    ),
+    View.MESSAGES: ("warnings and errors, those that say the same together", "warnings and errors"),
 }
+"""What a view answers, and what an export of it is called."""
 OUTLINES = frozenset({View.PHASES, View.PASSES, View.STRATEGIES})
 HISTOGRAM_ROWS = 7
 _LINES_BEFORE = 2
@@ -271,12 +253,12 @@ class Tables(NamedTuple):
 def make_tables() -> Tables:
     """Tables that have no rows yet."""
     return Tables(
-        Outline(outline_columns(build.PHASE_OUTLINE, count=_muted), id="build-phases"),
-        Outline(outline_columns(build.PASS_OUTLINE, name=_step_style), id="build-passes"),
+        Outline(_outline(build.PHASE_OUTLINE, count={"style": _muted}), id="build-phases"),
+        Outline(_outline(build.PASS_OUTLINE, name={"style": _step_style}), id="build-passes"),
         VirtualTable(id="build-layers", empty_text="No tuned layer is one that matches the filter."),
-        VirtualTable(_columns(build.MEMORY, {}), id="build-memory"),
-        Outline(outline_columns(_STRATEGY_COLUMNS), id="build-strategies"),
-        VirtualTable(message_columns(), id="build-messages"),
+        VirtualTable(_columns(build.MEMORY), id="build-memory"),
+        Outline(_outline(_STRATEGY_COLUMNS), id="build-strategies"),
+        VirtualTable(_message_columns(), id="build-messages"),
         VirtualTable(id="build-tactics", empty_text="Nothing was timed, and nothing skipped."),
     )
 
@@ -288,12 +270,12 @@ def fill_tables(tables: Tables, facts: BuildFacts) -> None:
     tables.passes.show_nodes(build.pass_nodes(trace))
     tables.strategies.show_nodes(build.strategy_nodes(facts))
     tables.layers.set_columns(layer_columns(facts))
-    has_seconds = any(one.seconds is not None for one in facts.tuned)
+    has_seconds = any(tuned.seconds is not None for tuned in facts.tuned)
     tables.layers.sort_by("seconds" if has_seconds else "tactics")
-    tables.layers.set_rows(facts.tuned, keep=lambda one: one.number)
-    tables.memory.set_rows(trace.memory, keep=lambda one: (one.line, one.event))
+    tables.layers.set_rows(facts.tuned, keep=lambda tuned: tuned.number)
+    tables.memory.set_rows(trace.memory, keep=lambda point: (point.line, point.event))
     tables.messages.sort_by("severity")
-    tables.messages.set_rows(trace.messages, keep=lambda one: (one.line, one.severity))
+    tables.messages.set_rows(trace.messages, keep=lambda message: (message.line, message.severity))
 
 
 def fill_tactics(table: VirtualTable[TacticRow], rows: list[TacticRow]) -> None:
@@ -327,25 +309,15 @@ def listings_of(
     if view is View.LAYERS:
         shown = tables.layers.shown_rows
         layers = {plural(len(shown), "tuned layer"): offer("layers", lambda: shown)}
-        every = {
-            f"all tactics of {plural(len(shown), 'layer')}": offer(
-                "tactics", lambda: build.tactics_of(facts, shown)
-            )
-        }
+        tactics = f"all tactics of {plural(len(shown), 'layer')}"
+        every = {tactics: offer("tactics", lambda: build.tactics_of(facts, shown))}
         if tuned is None:
             return layers | every
         rows = offer("tactics", lambda: build.tactics_of(facts, [tuned]))
         return {f"tactics of {tuned.tuning.name}": rows} | every | layers
-    titles = {
-        View.PHASES: "phases",
-        View.PASSES: "passes with their steps",
-        View.MEMORY: "memory over the build",
-        View.STRATEGIES: "strategies, operators of Myelin",
-        View.MESSAGES: "warnings and errors",
-    }
     table = tables.of(view)
     is_outline = isinstance(table, Outline)
-    return {titles[view]: offer(view.value, lambda: None if is_outline else table.shown_rows)}
+    return {_TEXTS[view][1]: offer(view.value, lambda: None if is_outline else table.shown_rows)}
 
 
 # Words
@@ -375,7 +347,7 @@ def _summary(facts: BuildFacts, view: View) -> str:
     if view is View.PASSES:
         return _pass_summary(trace)
     if view is View.MEMORY:
-        peak = max((one.gpu_mib for one in trace.memory if not one.is_managed), default=None)
+        peak = max((point.gpu_mib for point in trace.memory if not point.is_managed), default=None)
         known = f" · GPU up to {peak} MiB" if peak is not None else ""
         return plural(len(trace.memory), "point") + known
     if view is View.STRATEGIES:
@@ -387,11 +359,11 @@ def _summary(facts: BuildFacts, view: View) -> str:
 
 
 def _pass_summary(trace: BuildTrace) -> str:
-    of_winner = [one for one in trace.passes if one.strategy in (trace.winner, None)]
-    counted = [one.layers for one in of_winner if one.layers is not None]
+    of_winner = [graph_pass for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)]
+    counted = [graph_pass.layers for graph_pass in of_winner if graph_pass.layers is not None]
     if not counted:
         return "the log counts no layers"
-    steps = sum(len(one.fusions) for one in of_winner)
+    steps = sum(len(graph_pass.fusions) for graph_pass in of_winner)
     return f"{plural(len(of_winner), 'pass', 'passes')} · {counted[0]} → {counted[-1]} layers · {plural(steps, 'step')}"
 
 
@@ -438,7 +410,7 @@ def tactic_words(
 def memory_text(facts: BuildFacts, item: Any, width: int, height: int) -> list[TextLine]:  # noqa: ANN401 - a point
     """The chart of memory, with the point under the cursor marked."""
     points = facts.trace.memory
-    here = next((place for place, one in enumerate(points) if one is item), None)
+    here = next((place for place, point in enumerate(points) if point is item), None)
     return chart_text(memory_chart(points, here, width, height))
 
 

@@ -1,7 +1,7 @@
 """The characters that the program draws with, and what stands for them in a terminal that knows ASCII only.
 
 Every replacement is as wide as what it replaces: a line drawn with Unicode keeps its layout, so whatever is drawn, by us or
-by a library, is translated on its way to the terminal, in one place (`widgets/ascii_filter.py`).
+by a library, is translated on its way to the terminal, in one place: `AsciiFilter`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
 
 ASCII_VARIABLE = "TREX_TUI_ASCII"
 """Set to anything but `0`: ASCII only; `0`: Unicode, whatever the locale says."""
@@ -66,7 +69,6 @@ def _char(char: str) -> str:
 
 
 def _drawing(code: int, char: str) -> str:
-    """Boxes, blocks and dots."""
     if 0x2500 <= code <= 0x257F:
         if char in _HORIZONTAL:
             return "-"
@@ -76,3 +78,12 @@ def _drawing(code: int, char: str) -> str:
     if 0x2800 <= code <= 0x28FF:
         return " ..:::###"[(code - 0x2800).bit_count()]
     return ""
+
+
+class AsciiFilter(LineFilter):
+    """Replaces each character by one that every terminal has. Textual keeps the result with each drawn line."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
+        if all(segment.text.isascii() for segment in segments):
+            return segments
+        return [Segment(to_ascii(text), style, control) for text, style, control in segments]

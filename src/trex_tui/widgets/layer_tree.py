@@ -18,8 +18,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.model import Severity
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.layer_columns import BAR_WIDTH, mark_column
 from trex_tui.widgets.table_model import Column
@@ -70,7 +69,6 @@ class LayerTree(ExpandableTable[Entry]):
         return isinstance(row, Group)
 
     def on_resize(self) -> None:
-        """Draw as many lanes as there is room for."""
         if self._lanes is not None and self._room_for_lanes != self._most_lanes:
             self._draw_lanes()
 
@@ -88,7 +86,6 @@ class LayerTree(ExpandableTable[Entry]):
         self.rebuild()
 
     def show_marks(self, marks: Mapping[int, Severity]) -> None:
-        """Mark layers that something was found about."""
         self._marks = marks
         self.set_columns(self._tree_columns())
 
@@ -236,7 +233,6 @@ class LayerTree(ExpandableTable[Entry]):
         self.rebuild()
 
     def toggle_order(self) -> None:
-        """Order by time, or by execution."""
         self._set_order(by_latency=not self.by_latency)
 
 

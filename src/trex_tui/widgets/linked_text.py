@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import pairwise
 from typing import ClassVar
 
 from textual import events
@@ -14,16 +14,11 @@ from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 
-from trex_tui.analysis.columns import Derived
-from trex_tui.analysis.modules import Group, Grouping
-from trex_tui.engine.engine import Engine
-from trex_tui.engine.model import Layer
 from trex_tui.report.views.compare_story import Goal, Story
-from trex_tui.report.views.layer_details import Line, group_lines, label_width, layer_lines, targets_in
+from trex_tui.report.views.layer_details import Line, label_width, targets_in
 from trex_tui.text import printable
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
-from trex_tui.widgets.text_view import LineView, TextLine
+from trex_tui.widgets.actions import Place, bindings_in
+from trex_tui.widgets.text_view import TextLine, TextView
 
 LONGEST_LABEL = 24
 _STYLES = {
@@ -43,7 +38,7 @@ class LinkFollowed(Message):
     index: int
 
 
-class LinkedLines(LineView):
+class LinkedText(TextView):
     """Scrolls over lines; those with a target can be chosen with `l` and `h`, and followed with Enter or the mouse."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,7 +53,6 @@ class LinkedLines(LineView):
         self.lines: Sequence[Line] = ()
 
     def make_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - they wrap by themselves
-        """The lines in colours."""
         return text_lines(self.lines, self.chosen)
 
     def show_lines(self, lines: Sequence[Line], *, from_top: bool) -> None:
@@ -79,7 +73,6 @@ class LinkedLines(LineView):
     # Links
 
     def action_next_link(self, step: int) -> None:
-        """Choose the next line that leads to a layer, or the one before."""
         links = targets_in(self.lines)
         if not links:
             self.notify("Nothing here leads to another layer.", markup=False)
@@ -98,7 +91,6 @@ class LinkedLines(LineView):
         self.scroll_to_region(region, animate=False, x_axis=False)
 
     def action_follow(self) -> None:
-        """Go to the layer of the chosen line; without one, choose the first."""
         target = None if self.chosen is None else self.lines[self.chosen].target
         if target is None:
             self.action_next_link(1)
@@ -106,7 +98,6 @@ class LinkedLines(LineView):
             self.post_message(LinkFollowed(target))
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the layer whose line was clicked."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -117,26 +108,14 @@ class LinkedLines(LineView):
             self.action_follow()
 
 
-def text_lines(lines: Sequence[Line], chosen: int | None) -> list[TextLine]:
+def text_lines(lines: Sequence[Line], chosen: int | None = None) -> list[TextLine]:
     """The lines in colours; texts behind labels stand below each other, section by section."""
     made: list[TextLine] = []
-    numbered = enumerate(lines)
-    for _, section in groupby(numbered, key=_SectionCounter()):
-        block = list(section)
-        width = min(label_width([line for _, line in block]), LONGEST_LABEL)
-        made += [_text_line(line, width, is_chosen=number == chosen) for number, line in block]
+    starts = [number for number, line in enumerate(lines) if line.style == "section" and number]
+    for start, end in pairwise([0, *starts, len(lines)]):
+        width = min(label_width(lines[start:end]), LONGEST_LABEL)
+        made += [_text_line(lines[number], width, is_chosen=number == chosen) for number in range(start, end)]
     return made
-
-
-class _SectionCounter:
-    """Numbers the sections that lines belong to."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def __call__(self, numbered: tuple[int, Line]) -> int:
-        self.count += numbered[1].style == "section"
-        return self.count
 
 
 def _text_line(line: Line, width: int, *, is_chosen: bool) -> TextLine:
@@ -149,42 +128,12 @@ def _text_line(line: Line, width: int, *, is_chosen: bool) -> TextLine:
     return TextLine(content, line.indent + (width + 2 if label else 2 if line.indent else 0))
 
 
-class LayerDetails(LinkedLines):
-    """The details pane. Lines that lead to other layers can be chosen and followed."""
-
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self.border_title = Content("v neighbours · [ ] walk · - back · l h links").markup
-        self.shown: Layer | Group | None = None
-
-    def show(
-        self,
-        engine: Engine,
-        entry: Layer | Group | None,
-        *,
-        grouping: Grouping = Grouping.MODULE,
-        facts: Derived | str | None = None,
-        findings: Sequence[Line] = (),
-        build: Sequence[Line] = (),
-    ) -> None:
-        """Show a layer or a group: from its top, unless it is the one that is shown already."""
-        is_other = entry is not self.shown
-        self.shown = entry
-        if entry is None:
-            lines = [Line("Nothing is selected.", "muted")]
-        elif isinstance(entry, Layer):
-            lines = list(layer_lines(engine, entry, facts, findings, build))
-        else:
-            lines = list(group_lines(engine, entry, grouping))
-        self.show_lines(lines, from_top=is_other)
-
-
 LEAST_IN_VIEW = 2
 """Lines below the title of the totals without which they are not in view."""
 
 
-class CompareWords(LinkedLines):
-    """Lines that somebody makes for the width there is; some lead to blocks and layers."""
+class CompareText(LinkedText):
+    """A story that is told for the width there is; some of its lines lead to blocks and layers."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
@@ -197,14 +146,12 @@ class CompareWords(LinkedLines):
         self.show_lines((), from_top=from_top)
 
     def make_lines(self, width: int) -> list[TextLine]:
-        """The lines for so many cells."""
         if self._story is None or self._story[0] != width:
             self._story = width, self._tell(width)
         self.lines = self._story[1].lines
         return text_lines(self.lines, self.chosen)
 
     def goal(self, target: int) -> Goal:
-        """Where the target of a line leads."""
         assert self._story is not None  # a line was followed, so there are lines
         return self._story[1].goals[target]
 

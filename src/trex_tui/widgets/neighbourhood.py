@@ -27,10 +27,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import MISSING, format_ms, printable
-from trex_tui.widgets.actions import Place
-from trex_tui.widgets.bindings import bindings_in
+from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.table_model import fit
-from trex_tui.widgets.text_view import LineView, TextLine
+from trex_tui.widgets.text_view import TextLine, TextView
 
 SLOT = 23
 """Cells that a box and the gap beside it need at least."""
@@ -91,11 +90,9 @@ class Drawing:
 
     @property
     def middle(self) -> int:
-        """Which of the boxes is the layer itself."""
         return next(number for number, box in enumerate(self.boxes) if box.level == 0)
 
     def box_at(self, x: int, y: int) -> int | None:
-        """Which box is drawn at a place."""
         return next((number for number, box in enumerate(self.boxes) if box.region.contains(x, y)), None)
 
     def step(self, number: int, down: int, right: int) -> int:
@@ -311,7 +308,7 @@ class RestOpened(Message):
     outgoing: bool
 
 
-class NeighbourhoodView(LineView):
+class NeighbourhoodView(TextView):
     """Producers, the layer, consumers, with a cursor among their boxes.
 
     Attributes:
@@ -338,14 +335,12 @@ class NeighbourhoodView(LineView):
         self._drawn: tuple[tuple[int, int, int, int], Drawing] | None = None
 
     def make_lines(self, width: int) -> list[TextLine]:
-        """The drawing, or what it is waiting for."""
         drawing = self.drawing(width)
         if drawing is None:
             return [TextLine(Content.styled("A layer has neighbours; this is a group of them.", "$muted"))]
         return [TextLine(line) for line in drawing.lines]
 
     def drawing(self, width: int) -> Drawing | None:
-        """What is drawn in so many cells."""
         if self.centre is None:
             return None
         key = (self.centre.index, self.depth, width, self.selected)
@@ -356,7 +351,6 @@ class NeighbourhoodView(LineView):
 
     @property
     def current(self) -> Drawing | None:
-        """What is on screen."""
         return self.drawing(self.text_width) if self.text_width > 0 else None
 
     def show(self, layer: Layer | None) -> None:
@@ -366,11 +360,9 @@ class NeighbourhoodView(LineView):
             self._start_over()
 
     def on_resize(self) -> None:
-        """What fits has changed."""
         self._start_over()
 
     def on_show(self) -> None:
-        """Begin on the layer itself."""
         self._start_over()
 
     def _start_over(self) -> None:
@@ -394,19 +386,16 @@ class NeighbourhoodView(LineView):
         self._scroll_to_cursor()
 
     def action_step(self, down: int, right: int) -> None:
-        """Go to the box beside, above or below."""
         drawing = self.current
         if drawing:
             self._select(drawing.step(self.selected, down, right))
 
     def action_to_end(self, direction: int) -> None:
-        """Go to the first box, or to the last."""
         drawing = self.current
         if drawing:
             self._select(0 if direction < 0 else len(drawing.boxes) - 1)
 
     def go_deeper(self, step: int) -> None:
-        """Follow one link more, or one less."""
         depth = max(LEAST_DEPTH, min(MOST_DEPTH, self.depth + step))
         if depth != self.depth:
             self.depth = depth
@@ -424,7 +413,6 @@ class NeighbourhoodView(LineView):
             self.post_message(BoxOpened(box.shown))
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the layer that was clicked."""
         offset = event.get_content_offset(self)
         drawing = self.current
         number = drawing.box_at(offset.x, self.scroll_offset.y + offset.y) if drawing and offset else None

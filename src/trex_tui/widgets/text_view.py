@@ -1,9 +1,7 @@
-"""Lines of text that keep their indentation when they are wrapped.
-
-Lines of text to scroll in, drawn as far as they are in view.
+"""Lines of text that keep their indentation when they are wrapped, and two widgets for them: `TextBlock` and `TextView`.
 
 A widget as high as its text, in a container that scrolls, costs a layout of the whole screen whenever the text is another:
-three frames for each `j` beside a table. This one is as high as the screen gives it, and new text is a single frame.
+three frames for each `j` beside a table. A `TextView` is as high as the screen gives it, and new text is a single frame.
 """
 
 from __future__ import annotations
@@ -84,136 +82,9 @@ def _end_in(text: str, start: int, room: int) -> int:
     return len(text)
 
 
-class WrappedLines(Widget):
-    """Shows lines, as high as they need."""
-
-    DEFAULT_CSS = """
-    WrappedLines { width: 1fr; height: auto; }
-    """
-
-    def __init__(self, lines: Sequence[TextLine] = (), *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self._lines = lines
-
-    def show(self, lines: Sequence[TextLine]) -> None:
-        """Replace the lines."""
-        self._lines = lines
-        self.refresh(layout=True)
-
-    def wrapped(self, width: int) -> list[Content]:
-        """The lines as they stand in `width` cells."""
-        return [part for line in self._lines for part in line.wrap(width)]
-
-    def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002 - Textual's
-        """The longest line."""
-        return max((line.content.cell_length for line in self._lines), default=0)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
-        """The lines after wrapping."""
-        return len(self.wrapped(width))
-
-    def render(self) -> RenderResult:
-        """The wrapped lines."""
-        return Content("\n").join(self.wrapped(self.content_size.width))
-
-
-class LineView(LineScroll, can_focus=True):
-    """Scrolls over the lines that `make_lines` makes for its width; longer ones are wrapped."""
-
-    DEFAULT_CSS = """
-    LineView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
-    """
-    # A scrollbar that came and went would be a layout of the screen; this one is empty where all lines fit.
-
-    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
-
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self._wrapped: tuple[int, list[Content]] | None = None
-        """The lines, and the width they are wrapped to."""
-        self._strips: dict[int, Strip] = {}
-
-    def make_lines(self, width: int) -> Sequence[TextLine]:
-        """The lines for so many cells."""
-        raise NotImplementedError
-
-    def renew(self) -> None:
-        """Make the lines anew: what they tell has changed."""
-        self._wrapped = None
-        self._fit()
-
-    def wrapped(self, width: int) -> list[Content]:
-        """The lines as they stand in `width` cells."""
-        if self._wrapped is None or self._wrapped[0] != width:
-            self._wrapped = width, [part for line in self.make_lines(width) for part in line.wrap(width)]
-        return self._wrapped[1]
-
-    @property
-    def text_width(self) -> int:
-        """Cells there are for a line."""
-        return self.scrollable_content_region.width
-
-    @property
-    def _rows(self) -> list[Content]:
-        """The lines as they stand now."""
-        return self.wrapped(self.text_width) if self.text_width > 0 else []
-
-    def _fit(self) -> None:
-        self._strips.clear()
-        self.set_line_count(len(self._rows))
-        self.refresh()
-
-    def on_resize(self) -> None:
-        """There is another room for the lines now."""
-        self._fit()
-
-    def notify_style_update(self) -> None:
-        """Other colours, or other borders."""
-        super().notify_style_update()
-        self._strips.clear()
-
-    def render_line(self, y: int) -> Strip:
-        """Draw the line that stands in row `y` of the view."""
-        row = self.scroll_offset.y + y
-        if row >= len(self._rows):
-            return Strip.blank(self.size.width, self.visual_style.rich_style)
-        if self.text_selection is not None:
-            return self._selected_strip(row)
-        strip = self._strips.get(row)
-        if strip is None:
-            (strip,) = Visual.to_strips(self, self._rows[row], self.text_width, 1, self.visual_style)
-            self._strips[row] = strip = strip.apply_offsets(0, row)
-        return strip
-
-    # Selecting with the mouse
-
-    def _selected_strip(self, row: int) -> Strip:
-        whole = Content("\n").join(self._rows)
-        return Visual.to_strips(self, whole, self.text_width, len(self._rows), self.visual_style)[row]
-
-    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The text that a person marked with the mouse."""
-        return selection.extract("\n".join(row.plain for row in self._rows)), "\n"
-
-    def action_half_page(self, direction: int) -> None:
-        """Scroll by half of what is in view."""
-        scroll_half_page(self, direction)
-
-
-class FittedView(LineView):
-    """A view of lines that somebody else makes.
-
-    Args:
-        make: Returns the lines for a number of cells.
-    """
-
-    def __init__(self, make: Callable[[int], Sequence[TextLine]], *, id: str) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self._make = make
-
-    def make_lines(self, width: int) -> Sequence[TextLine]:
-        """The lines for so many cells."""
-        return self._make(width)
+def wrap_lines(lines: Iterable[TextLine], width: int) -> list[Content]:
+    """Lines as they stand in `width` cells."""
+    return [part for line in lines for part in line.wrap(width)]
 
 
 EMPTY = TextLine(Content(""))
@@ -250,29 +121,128 @@ def sections(*parts: Sequence[TextLine]) -> list[TextLine]:
     return lines
 
 
-class FittedLines(WrappedLines):
-    """Shows lines that are made for its width, as high as they need.
+LineMaker = Callable[[int], Sequence[TextLine]]
+"""Makes lines for a number of cells; longer ones are wrapped."""
 
-    Args:
-        make: Returns the lines for a number of cells. Longer ones are wrapped.
+
+class TextBlock(Widget):
+    """Text as high as it needs, in lines that are given, or made for the width there is."""
+
+    DEFAULT_CSS = """
+    TextBlock { width: 1fr; height: auto; }
     """
 
-    def __init__(self, make: Callable[[int], Sequence[TextLine]], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+    def __init__(
+        self,
+        lines: Sequence[TextLine] = (),
+        *,
+        make: LineMaker | None = None,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
         super().__init__(id=id)
-        self._make = make
-        self._made: tuple[int, list[Content]] | None = None
+        self._lines, self._make = lines, make
+        self._wrapped: tuple[int, list[Content]] | None = None
+
+    def show(self, lines: Sequence[TextLine]) -> None:
+        self._lines = lines
+        self.renew()
 
     def renew(self) -> None:
-        """Make the lines anew: what they tell has changed."""
-        self._made = None
+        """Make the lines anew."""
+        self._wrapped = None
         self.refresh(layout=True)
 
     def wrapped(self, width: int) -> list[Content]:
-        """The lines as they stand in `width` cells."""
-        if self._made is None or self._made[0] != width:
-            self._made = (width, [part for line in self._make(width) for part in line.wrap(width)])
-        return self._made[1]
+        if self._wrapped is None or self._wrapped[0] != width:
+            self._wrapped = width, wrap_lines(self._make(width) if self._make else self._lines, width)
+        return self._wrapped[1]
 
     def get_content_width(self, container: Size, viewport: Size) -> int:  # noqa: ARG002 - Textual's
-        """All there is."""
-        return container.width
+        if self._make is not None:
+            return container.width
+        return max((line.content.cell_length for line in self._lines), default=0)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's
+        return len(self.wrapped(width))
+
+    def render(self) -> RenderResult:
+        return Content("\n").join(self.wrapped(self.content_size.width))
+
+
+class TextView(LineScroll, can_focus=True):
+    """Text to scroll in, drawn as far as it is in view.
+
+    Args:
+        make: Makes the lines; without it, a subclass does in `make_lines`.
+    """
+
+    DEFAULT_CSS = """
+    TextView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
+    """
+    # A scrollbar that came and went would be a layout of the screen; this one is empty where all lines fit.
+
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
+
+    def __init__(self, make: LineMaker | None = None, *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._make = make
+        self._wrapped: tuple[int, list[Content]] | None = None
+        """The lines, and the width they are wrapped to."""
+        self._strips: dict[int, Strip] = {}
+
+    def make_lines(self, width: int) -> Sequence[TextLine]:
+        return self._make(width) if self._make else ()
+
+    def renew(self) -> None:
+        """Make the lines anew."""
+        self._wrapped = None
+        self._fit()
+
+    def wrapped(self, width: int) -> list[Content]:
+        if self._wrapped is None or self._wrapped[0] != width:
+            self._wrapped = width, wrap_lines(self.make_lines(width), width)
+        return self._wrapped[1]
+
+    @property
+    def text_width(self) -> int:
+        return self.scrollable_content_region.width
+
+    @property
+    def _rows(self) -> list[Content]:
+        return self.wrapped(self.text_width) if self.text_width > 0 else []
+
+    def _fit(self) -> None:
+        self._strips.clear()
+        self.set_line_count(len(self._rows))
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self._fit()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._strips.clear()
+
+    def render_line(self, y: int) -> Strip:
+        row = self.scroll_offset.y + y
+        if row >= len(self._rows):
+            return Strip.blank(self.size.width, self.visual_style.rich_style)
+        if self.text_selection is not None:
+            return self._selected_strip(row)
+        strip = self._strips.get(row)
+        if strip is None:
+            (strip,) = Visual.to_strips(self, self._rows[row], self.text_width, 1, self.visual_style)
+            self._strips[row] = strip = strip.apply_offsets(0, row)
+        return strip
+
+    # Selecting with the mouse
+
+    def _selected_strip(self, row: int) -> Strip:
+        whole = Content("\n").join(self._rows)
+        return Visual.to_strips(self, whole, self.text_width, len(self._rows), self.visual_style)[row]
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        return selection.extract("\n".join(row.plain for row in self._rows)), "\n"
+
+    def action_half_page(self, direction: int) -> None:
+        scroll_half_page(self, direction)

@@ -11,7 +11,7 @@ import, 12 ms for the grammar); `parser` takes 2 ms.
 
 from trex_tui.analysis.filter.completion import EXAMPLES, Completion, complete
 from trex_tui.analysis.filter.parser import Expression, FilterError, parse, unparse
-from trex_tui.analysis.filter.select import filter_layers, select
+from trex_tui.analysis.filter.selection import filter_layers, select
 
 __all__ = [
     "EXAMPLES",

@@ -9,7 +9,7 @@ from typing import Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.analysis.filter.parser import ALIASES, LISTS, find_column, needs_quotes, quoted
-from trex_tui.analysis.filter.select import values_of
+from trex_tui.analysis.filter.selection import values_of
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 

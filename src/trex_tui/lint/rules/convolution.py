@@ -20,16 +20,7 @@ from trex_tui.lint.lint_text import (
     quote_layer,
     sum_ms,
 )
-from trex_tui.lint.model import (
-    Confidence,
-    Finding,
-    Findings,
-    Severity,
-    finding,
-    not_checked,
-    rule,
-    strength,
-)
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import (
     TENSOR_CORE_FORMULA,
     bandwidth_share,

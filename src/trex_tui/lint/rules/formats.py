@@ -12,25 +12,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details, profile
-from trex_tui.lint.dataflow import (
-    MOVING_OPERATORS,
-    beyond,
-    conversion,
-    flow_of,
-    is_movement,
-    operators,
-)
+from trex_tui.lint.dataflow import MOVING_OPERATORS, beyond, conversion, flow_of, is_movement, operators
 from trex_tui.lint.lint_text import FUSIONS, TRTEXEC, issue, quote_layer, sum_ms, takes_time
-from trex_tui.lint.model import (
-    Confidence,
-    Finding,
-    Findings,
-    Severity,
-    finding,
-    not_checked,
-    rule,
-    strength,
-)
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import format_types, layer_evidence
 from trex_tui.text import plural
 

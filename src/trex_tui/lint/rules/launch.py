@@ -20,16 +20,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context, details, profile
 from trex_tui.lint.dataflow import main_stream
 from trex_tui.lint.lint_text import BEST_PRACTICES, NO_PROFILE, NO_TIMING, issue, quote_layer, sum_ms
-from trex_tui.lint.model import (
-    Confidence,
-    Finding,
-    Findings,
-    Severity,
-    finding,
-    not_checked,
-    rule,
-    strength,
-)
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.text import plural
 
 LEAST_TINY_LAYERS = 20

@@ -20,16 +20,7 @@ from trex_tui.lint.lint_text import (
     quote,
     quote_layer,
 )
-from trex_tui.lint.model import (
-    Confidence,
-    Finding,
-    Findings,
-    Severity,
-    finding,
-    not_checked,
-    rule,
-    strength,
-)
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.trtexec_runs import build_run, timed_log, timed_run
 from trex_tui.text import plural, printable
 

@@ -19,16 +19,7 @@ from trex_tui.lint.lint_text import (
     sum_ms,
     takes_time,
 )
-from trex_tui.lint.model import (
-    Confidence,
-    Finding,
-    Findings,
-    Severity,
-    finding,
-    not_checked,
-    rule,
-    strength,
-)
+from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import format_types, fraction, fractions, layer_evidence, moving_ms, saving
 from trex_tui.text import plural
 

@@ -1,5 +1,5 @@
-"""Charts as text: pure functions of an engine, some of its layers and a size. They know no terminal and no Textual.
+"""Charts: pure functions of an engine and some of its layers, drawn in terminal cells or as SVG.
 
-`catalogue.CHARTS` lists them, `figure.draw` makes one of them exactly as large as asked. Styles are theme tokens, so that a
-chart follows the theme without being drawn anew.
+`figure` has what a chart is made of, `*_charts` the charts, `catalogue.CHARTS` all of them; `cells.draw` and
+`svg_painter.picture` draw one. A new chart is a function that returns a `Figure`, and its entry in `CHARTS` below it.
 """

@@ -1,57 +1,102 @@
-"""What the colours and signs of kinds mean. Kinds that look the same share an entry, so that no entry reads as another.
-
-Lines in dots of braille, drawn by plotext. The only module that knows it.
-
-plotext keeps one figure per process and colours with escape sequences. Here it draws nothing but the lines, on a canvas
-without axes, under a lock; the number of a series stands in for its colour, and becomes a style again on the way back.
-"""
+"""Charts in terminal cells, as large as asked: title, plot, sentences. Lines are drawn by plotext, everything else here."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import singledispatch
+from itertools import chain
 from threading import Lock
 
-from trex_tui.engine.kinds import LayerKind
-from trex_tui.engine.model import Layer
-from trex_tui.report.charts.grid import Part, Span, cells_of, shorten
-from trex_tui.report.colours import kind_style
+from trex_tui.report.charts.figure import (
+    HERE,
+    HERE_STYLE,
+    MUTED,
+    PRIMARY,
+    SECONDARY,
+    WARNING,
+    Bars,
+    Block,
+    Blocks,
+    Chart,
+    Columns,
+    Histogram,
+    Key,
+    Lines,
+    Mark,
+    Points,
+    Scale,
+    Series,
+    Subject,
+    Tick,
+)
+from trex_tui.report.charts.grid import Grid, Line, Part, Span, apart, cells_of, shorten, wrapped
+from trex_tui.report.charts.sampling import (
+    column_extremes,
+    column_medians,
+    column_span,
+    largest_of_columns,
+)
+from trex_tui.text import ELLIPSIS, printable
 
-_MUTED = "$muted"
-BAR_SIGN = "■"
+_TITLE_STYLE = f"bold {PRIMARY}"
+_LEAST_PLOT = (20, 6)
+"""In fewer columns or rows, words tell more."""
+_LEAST_ROWS_FOR_UNIT = 12
+"""From this height on, the unit of the horizontal axis has a line of its own."""
+_LEAST_ROWS = 6
+"""Of a plot: before it has fewer, a legend is cut."""
 
 
-def kind_entries(
-    weights: Mapping[LayerKind, float], style: Callable[[LayerKind], str], sign: Callable[[LayerKind], str]
-) -> list[Span]:
-    """Every kind of some weight, the heaviest first; those of one sign and one colour together, as `■ gemm, attention`.
-
-    Args:
-        weights: What counts for the order, such as milliseconds; kinds of none are left out.
-        style: Of an entry, by the first of its kinds.
-    """
-    looks: dict[tuple[str, str], list[LayerKind]] = {}
-    for kind in sorted((kind for kind in weights if weights[kind] > 0), key=lambda kind: -weights[kind]):
-        # Bold is no colour: a block looks the same with it.
-        looks.setdefault((sign(kind), kind_style(kind).rpartition(" ")[2]), []).append(kind)
-    return [
-        Span(f"  {mark} {', '.join(kind.value for kind in kinds)}", style(kinds[0]))
-        for (mark, _), kinds in looks.items()
-    ]
+def draw(chart: Chart, subject: Subject, width: int, height: int) -> tuple[Line, ...]:
+    """The chart in exactly `height` lines of exactly `width` cells."""
+    figure = chart.make(replace(subject, width=width))
+    grid = Grid(width, height)
+    _draw_title(grid, chart.title, subject if figure.marks_layer and figure.form else None)
+    words = [(text, "") for text in figure.words] + [(text, WARNING) for text in figure.missing]
+    lines = [Span(part, style) for text, style in words for part in wrapped(printable(text), width)]
+    rows = height - 1 - min(len(lines), max(2, height // 3))
+    if figure.form is None or width < _LEAST_PLOT[0] or rows < _LEAST_PLOT[1]:
+        _draw_words(grid, lines, 2 if height > len(lines) + 2 else 1)
+    else:
+        paint(figure.form, grid.part(0, 1, width, rows))
+        _draw_words(grid, lines, rows + 1)
+    return grid.lines()
 
 
-def bar_entries(layers: Iterable[Layer], style: Callable[[LayerKind], str]) -> list[Span]:
-    """The kinds of layers that have a time, for a chart of bars in their colours."""
-    times: dict[LayerKind, float] = {}
-    for layer in layers:
-        times[layer.kind] = times.get(layer.kind, 0.0) + (layer.latency_ms or 0.0)
-    return kind_entries(times, style, lambda _: BAR_SIGN)
+def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
+    grid.put(0, 0, shorten(title, grid.width), _TITLE_STYLE)
+    if subject is None or subject.current is None:
+        return
+    layer = subject.current
+    hidden = "" if subject.shown_current else ", which the filter hides"
+    room = grid.width - len(cells_of(title)) - 3
+    start = f"{HERE} layer {layer.index}"
+    name = f"{start}  {shorten(layer.name, room - len(start) - len(hidden) - 2)}{hidden}"
+    shown = name if room > len(start) + len(hidden) + 12 else start
+    if room >= len(start):
+        grid.put(grid.width - len(cells_of(shown)), 0, shown, HERE_STYLE)
 
 
-def legend_rows(legend: Sequence[Span], room: int, width: int, most: int) -> list[list[Span]]:
+def _draw_words(grid: Grid, lines: Sequence[Span], first: int) -> None:
+    """The sentences from a row on; an ellipsis where they are more than there is room for."""
+    for row, line in enumerate(lines[: grid.height - first], start=first):
+        is_cut = row == grid.height - 1 and row - first + 1 < len(lines)
+        text = line.text[: grid.width - 2].rstrip() + " …" if is_cut else line.text
+        grid.put(0, row, text, line.style)
+
+
+@singledispatch
+def paint(form: object, part: Part) -> None:
+    """Draw a form into a part of a grid."""
+    raise TypeError(f"no drawing of {type(form).__name__} in {part.width} cells")
+
+
+# Legends
+
+
+def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[list[Span]]:
     """Entries in rows; what there is no row for is named at the end without its colour, or counted at least.
 
     Args:
@@ -61,11 +106,13 @@ def legend_rows(legend: Sequence[Span], room: int, width: int, most: int) -> lis
     """
     rows: list[list[Span]] = [[]]
     left = room
-    for place, span in enumerate(legend):
+    for index, key in enumerate(keys):
+        gap = "  " if rows[-1] else ""
+        span = Span(f"{gap}{key.sign} {key.text}" if key.sign else key.text, key.style)
         cells = len(cells_of(span.text))
         if cells > left:
             if len(rows) == most:
-                return [*rows[:-1], _with_rest(rows[-1], legend[place:], left)]
+                return [*rows[:-1], _with_rest(rows[-1], [rest.text for rest in keys[index:]], left)]
             rows.append([])
             left = width
         rows[-1].append(span)
@@ -73,19 +120,20 @@ def legend_rows(legend: Sequence[Span], room: int, width: int, most: int) -> lis
     return rows
 
 
-def _with_rest(row: Sequence[Span], rest: Sequence[Span], left: int) -> list[Span]:
+def _with_rest(row: Sequence[Span], rest: Sequence[str], left: int) -> list[Span]:
     """The last row with words for what is left out, which take the place of entries where there is no room beside them."""
-    names = [name for span in rest for name in span.text.strip().partition(" ")[2].split(", ")]
+    names = [name for text in rest for name in text.split(", ")]
     words = f"  also {', '.join(names)}"
     if len(cells_of(words)) <= left:
-        return [*row, Span(words, _MUTED)]
+        return [*row, Span(words, MUTED)]
     words = f"  +{len(names)} more"
     if row and len(words) > left:
-        return _with_rest(row[:-1], [row[-1], *rest], left + len(cells_of(row[-1].text)))
-    return [*row, Span(shorten(words, left), _MUTED)]
+        last = row[-1].text
+        return _with_rest(row[:-1], [last.strip().partition(" ")[2], *rest], left + len(cells_of(last)))
+    return [*row, Span(shorten(words, left), MUTED)]
 
 
-def put_row(part: Part, y: int, row: Sequence[Span]) -> None:
+def _put_row(part: Part, y: int, row: Sequence[Span]) -> None:
     """Write entries at the right end of a row."""
     x = part.width - sum(len(cells_of(span.text)) for span in row)
     for span in row:
@@ -93,8 +141,168 @@ def put_row(part: Part, y: int, row: Sequence[Span]) -> None:
         x += len(cells_of(span.text))
 
 
-_UPRIGHT = " ▁▂▃▄▅▆▇█"
-_LYING = " ▏▎▍▌▋▊▉█"
+# Axes
+
+
+def cell_at(fraction: float, cells: int) -> int:
+    """The cell of `cells` that a place from 0 to 1 lies in: the one in which a curve has its dot, four of them to a cell."""
+    return max(0, min(cells - 1, round(fraction * (4 * cells - 1)) // 4))
+
+
+def column_of(area: Part, x: Scale, value: float) -> int:
+    """The column of a value; the first or the last for one that is beyond."""
+    return cell_at(x.fraction(value), area.width)
+
+
+def row_of(area: Part, y: Scale, value: float) -> int:
+    """The row of a value; the first or the last for one that is beyond."""
+    return area.height - 1 - cell_at(y.fraction(value), area.height)
+
+
+def plot_area(
+    part: Part, x: Scale | Sequence[Tick], x_title: str, y: Scale, keys: Sequence[Key] = ()
+) -> Part:
+    """Draw axes with ticks and titles, and return what is between them.
+
+    Args:
+        x: A scale, or ticks that are chosen already.
+        x_title: What the horizontal axis is, with its unit.
+        y: The vertical scale; its title stands above.
+        keys: The legend, which stands beside that title, and below it where it is long.
+    """
+    has_unit_line = part.height >= _LEAST_ROWS_FOR_UNIT
+    heading = _heading(part, y.title, keys, part.height - 3 - has_unit_line - _LEAST_ROWS)
+    part = part.part(0, heading - 1, part.width, part.height - heading + 1)
+    rows = part.height - 3 - has_unit_line
+    y_ticks = y.ticks(max(2, min(8, rows // 2)))
+    gutter = max((len(cells_of(label)) for _, label in y_ticks), default=0) + 1
+    area = part.part(gutter, 1, part.width - gutter, rows)
+    for row in range(rows):
+        part.put(gutter - 1, 1 + row, "│", MUTED)
+    for fraction, label in y_ticks:
+        row = rows - cell_at(fraction, rows)
+        part.put(gutter - 1 - len(cells_of(label)), row, label, MUTED)
+        part.put(gutter - 1, row, "┤", MUTED)
+    part.put(gutter - 1, rows + 1, "└" + "─" * area.width, MUTED)
+    title_row = rows + 3 if has_unit_line else rows + 2
+    title = shorten(x_title, area.width)
+    _x_ticks(part, x, gutter, area, rows + 1, 0 if has_unit_line else len(cells_of(title)) + 2)
+    part.put(gutter + area.width - len(cells_of(title)), title_row, title, MUTED)
+    return area
+
+
+def _heading(part: Part, title: str, keys: Sequence[Key], spare: int) -> int:
+    """Write title and legend, and tell in how many rows; up to two more than one where so many are to spare."""
+    title = shorten(title, part.width)
+    part.put(0, 0, title, MUTED)
+    room = part.width - len(cells_of(title)) - 2
+    rows = _legend_rows(keys, room, part.width, 1 + max(0, min(2, spare)))
+    for row, spans in enumerate(rows):
+        _put_row(part, row, spans)
+    return len(rows)
+
+
+def _x_ticks(
+    part: Part, x: Scale | Sequence[Tick], gutter: int, area: Part, axis: int, reserved: int
+) -> None:
+    """Labels below the axis as far as they fit beside each other, each with its tick."""
+    ticks = x.ticks(max(2, area.width // 12)) if isinstance(x, Scale) else x
+    free = 0
+    for fraction, label in ticks:
+        column = gutter + cell_at(fraction, area.width)
+        width = len(cells_of(label))
+        start = max(0, min(column - width // 2, part.width - reserved - width))
+        if start < free or abs(start + width // 2 - column) > width:
+            continue
+        part.put(column, axis, "┬", MUTED)
+        part.put(start, axis + 1, label, MUTED)
+        free = start + width + 2
+
+
+def draw_upright(area: Part, column: int, style: str, first: int = 0, *, over: bool = False) -> None:
+    """A broken line down from a row; over what stands there, or behind it."""
+    for row in range(first, area.height):
+        if area.is_blank(column, row):
+            area.put(column, row, "┊", style)
+        elif over:
+            area.restyle(column, row, style)
+
+
+def _label(area: Part, places: Iterable[tuple[int, int]], text: str, style: str) -> None:
+    """Write a label at the first of some columns and rows where it fits and nothing stands beside it."""
+    any(area.label(column, row, text, style) for column, row in places)
+
+
+def _draw_level(area: Part, mark: Mark, y: Scale) -> None:
+    """A broken line across, behind what stands there; its label where it hides nothing, as far right as possible."""
+    row = row_of(area, y, mark.at)
+    label = f" {mark.label} " if mark.short is None else mark.short
+    starts = range(area.width - len(label), -1, -1)
+    start = next((start for start in starts if area.is_blank(start, row, len(label))), area.width)
+    for column in range(area.width):
+        if area.is_blank(column, row):
+            area.put(column, row, "┄", mark.style)
+    area.put(start, row, label, mark.style)
+
+
+# Curves
+
+_CANVAS = Lock()
+_FIRST_COLOUR = 16
+_ESCAPES = re.compile(r"\x1b\[([0-9;]*)m")
+_BLANKS = " \u2800"
+
+Run = tuple[Sequence[float], Sequence[float], str]
+"""Places from 0 to 1 across and up that are joined by lines, and the style of these."""
+
+
+def draw_curves(area: Part, runs: Sequence[Run]) -> None:
+    """Draw lines in dots of braille, the last on top; what is beyond is drawn at the edge. Cells without a dot stay.
+
+    plotext keeps one figure per process and colours with escape sequences. Here it draws nothing but the lines, on a canvas
+    without axes, under a lock; the number of a run stands in for its colour, and becomes a style again on the way back.
+    """
+    known = [run for run in runs if run[0]]
+    if not known or area.width < 2 or area.height < 2:
+        return
+    for y, row in enumerate(_plotted(known, area.width, area.height)):
+        x, style = 0, ""
+        for position, piece in enumerate(_ESCAPES.split(row)):
+            if position % 2:
+                codes = piece.split(";")
+                style = known[int(codes[2]) - _FIRST_COLOUR][2] if codes[:2] == ["38", "5"] else style
+                continue
+            for char in piece:
+                if char not in _BLANKS:
+                    area.put(x, y, char, style)
+                x += 1
+
+
+def _plotted(runs: Sequence[Run], width: int, height: int) -> list[str]:
+    import plotext  # type: ignore[import-untyped]  # 47 ms, for those who look at a chart
+
+    with _CANVAS:
+        plotext.clear_figure()
+        plotext.limit_size(False, False)
+        plotext.plotsize(width, height)
+        plotext.frame(False)
+        plotext.xticks([], [])
+        plotext.yticks([], [])
+        plotext.xlim(0, 1)
+        plotext.ylim(0, 1)
+        for number, (across, up, _) in enumerate(runs):
+            xs, ys = ([min(1.0, max(0.0, value)) for value in values] for values in (across, up))
+            plotext.plot(xs, ys, marker="braille", color=_FIRST_COLOUR + number)
+        built = str(plotext.build())
+        plotext.clear_figure()
+    return built.split("\n")[:height]
+
+
+# Bars
+
+_UPRIGHT, _LYING = " ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█"
+_LEAST_WITH_GAP = 3
+"""Columns that a bar has if one of them is to stay empty, so that neighbours can be told apart."""
 
 
 def draw_columns(area: Part, heights: Sequence[float], styles: Sequence[str]) -> None:
@@ -111,244 +319,306 @@ def lying_bar(fraction: float, cells: int) -> str:
     return "█" * (eighths // 8) + (_LYING[eighths % 8] if eighths % 8 else "")
 
 
-def column_starts(count: int, width: int) -> list[int]:
-    """Where the values of each column begin if `count` values share `width` columns, and where the last ends.
-
-    With fewer values than columns each value has several; then the starts are those of the values.
-    """
-    return (
-        [-(-place * count // width) for place in range(width + 1)]
-        if count > width
-        else list(range(count + 1))
-    )
-
-
-def column_span(place: int, count: int, width: int) -> tuple[int, int]:
-    """The first column of a value and the one after its last: several columns for few values, a shared one for many."""
-    start = place * width // count
-    return start, max(start + 1, (place + 1) * width // count)
-
-
-def largest_of_columns(values: Sequence[float], width: int) -> list[int]:
-    """The place of the largest value in each of at most `width` runs of neighbours: where several share a column, the one
-    that shows."""
-    starts = column_starts(len(values), width)
-    return [max(range(start, end), key=values.__getitem__) for start, end in pairwise(starts)]
-
-
-_LOCK = Lock()
-_FIRST_COLOUR = 16
-_ESCAPES = re.compile(r"\x1b\[([0-9;]*)m")
-_BLANKS = " \u2800"
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Points that are joined by lines.
-
-    Attributes:
-        xs, ys: Places in the plot, 0 to 1 from its lower left corner; what is beyond is drawn at the edge.
-        style: Of the dots.
-    """
-
-    xs: Sequence[float]
-    ys: Sequence[float]
-    style: str
+@paint.register
+def _(form: Columns, part: Part) -> None:
+    y, count = form.y, len(form.values)
+    area = plot_area(part, form.ticks(part.width // 10), form.x_title, y, form.keys)
+    heights = [value / y.high for value in form.values]
+    if count > area.width:
+        shown = largest_of_columns(heights, area.width)
+        draw_columns(area, [heights[index] for index in shown], [form.styles[index] for index in shown])
+    else:
+        columns, styles = [0.0] * area.width, [""] * area.width
+        for index, height in enumerate(heights):
+            start, end = _bar_span(index, count, area.width)
+            columns[start:end], styles[start:end] = (
+                [height] * (end - start),
+                [form.styles[index]] * (end - start),
+            )
+        draw_columns(area, columns, styles)
+    if form.curve is not None:
+        # The curve never falls: between two of its points it cannot stray.
+        kept = sorted({*range(0, count, max(1, count // (4 * area.width))), count - 1})
+        ups = [y.fraction(form.curve.values[index]) for index in kept]
+        draw_curves(area, [([(index + 0.5) / count for index in kept], ups, form.curve.style)])
+    for mark in form.marks:
+        _mark_columns(area, mark, y)
+    for flag in form.flags:
+        if form.curve is not None:
+            column = min(area.width - 1, int((flag.index + 0.5) / count * area.width))
+            area.put(column, row_of(area, y, form.curve.values[flag.index]), flag.sign, flag.style)
+        else:
+            _raise_flag(area, *_bar_span(flag.index, count, area.width), flag.sign, flag.style)
 
 
-def draw_curves(area: Part, curves: Sequence[Curve]) -> None:
-    """Draw curves into a part of a grid, the last on top. Cells without a dot stay as they are."""
-    known = [curve for curve in curves if curve.xs]
-    if not known or area.width < 2 or area.height < 2:
+def _bar_span(index: int, count: int, width: int) -> tuple[int, int]:
+    start, end = column_span(index, count, width)
+    return start, end - (end - start >= _LEAST_WITH_GAP)
+
+
+def _raise_flag(area: Part, start: int, end: int, sign: str, style: str) -> None:
+    """Colour a bar, and put a sign above it, or into its top where there is no room."""
+    top = next((row for row in range(area.height) if not area.is_blank(start, row, end - start)), area.height)
+    for row in range(top, area.height):
+        area.restyle(start, row, style, end - start)
+    area.put((start + end - 1) // 2, max(0, top - 1), sign, style)
+
+
+def _mark_columns(area: Part, mark: Mark, y: Scale) -> None:
+    """A level, or an upright line that ends in an arrow with the label beside it."""
+    if mark.is_level:
+        _draw_level(area, mark, y)
         return
-    for y, row in enumerate(_built(known, area.width, area.height)):
-        x, style = 0, ""
-        for position, piece in enumerate(_ESCAPES.split(row)):
-            if position % 2:
-                style = _style_of(piece, known, style)
-                continue
-            for char in piece:
-                if char not in _BLANKS:
-                    area.put(x, y, char, style)
-                x += 1
+    column = min(area.width - 1, int(mark.at * area.width))
+    row = 0 if mark.top is None else row_of(area, y, mark.top)
+    draw_upright(area, column, mark.style, row + 1)
+    area.put(column, row, "▲", mark.style)
+    _label(area, [(column + 2, row + 1), (column + 2, row + 2)], mark.label, mark.style)
 
 
-def _style_of(codes: str, curves: Sequence[Curve], style: str) -> str:
-    parts = codes.split(";")
-    if parts[:2] == ["38", "5"]:
-        return curves[int(parts[2]) - _FIRST_COLOUR].style
-    return style
+@paint.register
+def _(form: Histogram, part: Part) -> None:
+    found = form.bins(max(1, part.width - 16))
+    top = max(*found.counts, found.below, found.above)
+    y = Scale(0.0, float(top), form.y_title, words=lambda value: f"{value:.0f}")
+    x = Scale(found.low, found.high, "")
+    area = plot_area(part, x, form.x_title, y)
+    count = len(found.counts)
+    heights = [found.counts[column * count // area.width] / top for column in range(area.width)]
+    draw_columns(area, heights, [PRIMARY] * area.width)
+    for column, beyond in ((0, found.below), (area.width - 2, found.above)):
+        if beyond:
+            area.put(column, area.height - 1, "▲▲", WARNING)
+    _mark_bins(area, form.marks, x)
 
 
-def _built(curves: Sequence[Curve], width: int, height: int) -> list[str]:
-    import plotext  # type: ignore[import-untyped]  # 47 ms, for those who look at a chart
-
-    with _LOCK:
-        plotext.clear_figure()
-        plotext.limit_size(False, False)
-        plotext.plotsize(width, height)
-        plotext.frame(False)
-        plotext.xticks([], [])
-        plotext.yticks([], [])
-        plotext.xlim(0, 1)
-        plotext.ylim(0, 1)
-        for number, curve in enumerate(curves):
-            xs, ys = (_inside(values) for values in (curve.xs, curve.ys))
-            plotext.plot(xs, ys, marker="braille", color=_FIRST_COLOUR + number)
-        built = str(plotext.build())
-        plotext.clear_figure()
-    return built.split("\n")[:height]
-
-
-def _inside(values: Sequence[float]) -> list[float]:
-    return [min(1.0, max(0.0, value)) for value in values]
-
-
-MUTED = "$muted"
-_LEAST_ROWS_FOR_UNIT = 12
-"""From this height on, the unit of the horizontal axis has a line of its own."""
-
-_LEAST_ROWS = 6
-"""Of a plot: before it has fewer, a legend is cut."""
-
-_LEAST_LOG_TICKS = 3
-"""With fewer round values in its range, a logarithmic axis has evenly spaced ones."""
-
-Tick = tuple[float, str]
-"""Place on the axis, 0 to 1, and label."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps values to places.
-
-    Attributes:
-        low, high: The values at the ends; `low` is less than `high`.
-        title: What it is, with its unit.
-        is_log: The logarithm is what is spaced evenly; both ends are above zero.
-        words: How a value reads as label; by default with as many digits as the steps need.
-    """
-
-    low: float
-    high: float
-    title: str
-    is_log: bool = False
-    words: Callable[[float], str] | None = None
-
-    def fraction(self, value: float) -> float:
-        """Place of a value, 0 to 1, beyond for one that is beyond the ends."""
-        if self.is_log:
-            value = max(value, 1e-300)
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
-
-    def cell(self, value: float, cells: int) -> int:
-        """The cell that a value stands in; the first or the last for one that is beyond."""
-        return cell_at(self.fraction(value), cells)
-
-    def ticks(self, most: int) -> list[Tick]:
-        """Round values, not more than asked for if they are evenly spaced."""
-        values, digits = self._log_values(most) if self.is_log else self._linear_values(most)
-        words = self.words or (lambda value: f"{value:.{digits}f}")
-        return [(self.fraction(value), words(value)) for value in values]
-
-    def _linear_values(self, most: int) -> tuple[list[float], int]:
-        step = nice_step((self.high - self.low) / max(1, most))
-        first = math.ceil(self.low / step - 1e-9)
-        last = math.floor(self.high / step + 1e-9)
-        digits = next((one for one in range(12) if abs(step * 10**one - round(step * 10**one)) < 1e-6), 12)
-        return [place * step for place in range(first, min(last, first + 99) + 1)], digits
-
-    def _log_values(self, most: int) -> tuple[list[float], int]:
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        for factors in ((1, 2, 5), (1, 3), (1,)):
-            values = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
-            values = [value for value in values if self.low * 0.999 <= value <= self.high * 1.001]
-            if len(values) <= most:
-                break
-        if len(values) < _LEAST_LOG_TICKS:
-            return self._linear_values(most)
-        return values[:: -(-len(values) // max(1, most))], max(0, -math.floor(math.log10(values[0]) + 1e-9))
-
-
-def cell_at(fraction: float, cells: int) -> int:
-    """The cell of `cells` that a place from 0 to 1 lies in: the one in which a curve has its dot, four of them to a cell."""
-    return max(0, min(cells - 1, round(fraction * (4 * cells - 1)) // 4))
-
-
-def nice_step(least: float) -> float:
-    """The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `least`."""
-    power = 10.0 ** math.floor(math.log10(max(least, 1e-300)))
-    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9))
-
-
-def count_scale(high: float, title: str, words: Callable[[float], str] | None = None) -> Scale:
-    """From zero to a little more than the largest value."""
-    return Scale(0.0, high if high > 0 else 1.0, title, words=words)
-
-
-def log_scale(values: Sequence[float], title: str, words: Callable[[float], str]) -> Scale:
-    """Around values above zero, with a margin."""
-    low, high = min(values), max(values)
-    margin = (high / low) ** 0.04 if high > low else 2.0
-    return Scale(low / margin, high * margin, title, is_log=True, words=words)
-
-
-def plot_area(
-    grid: Part, x: Scale | Sequence[Tick], x_title: str, y: Scale, legend: Sequence[Span] = ()
-) -> Part:
-    """Draw axes with ticks and titles, and return what is between them.
-
-    Args:
-        x: A scale, or ticks that are chosen already.
-        x_title: What the horizontal axis is, with its unit.
-        y: The vertical scale; its title stands above.
-        legend: What stands beside that title, and below it where it is long.
-    """
-    has_unit_line = grid.height >= _LEAST_ROWS_FOR_UNIT
-    heading = _heading(grid, y.title, legend, grid.height - 3 - has_unit_line - _LEAST_ROWS)
-    grid = grid.part(0, heading - 1, grid.width, grid.height - heading + 1)
-    rows = grid.height - 3 - has_unit_line
-    y_ticks = y.ticks(max(2, min(8, rows // 2)))
-    gutter = max((len(cells_of(label)) for _, label in y_ticks), default=0) + 1
-    area = grid.part(gutter, 1, grid.width - gutter, rows)
-    for place in range(rows):
-        grid.put(gutter - 1, 1 + place, "│", MUTED)
-    for fraction, label in y_ticks:
-        row = rows - cell_at(fraction, rows)
-        grid.put(gutter - 1 - len(cells_of(label)), row, label, MUTED)
-        grid.put(gutter - 1, row, "┤", MUTED)
-    grid.put(gutter - 1, rows + 1, "└" + "─" * area.width, MUTED)
-    title_row = rows + 3 if has_unit_line else rows + 2
-    title = shorten(x_title, area.width)
-    _x_ticks(grid, x, gutter, area, rows + 1, 0 if has_unit_line else len(cells_of(title)) + 2)
-    grid.put(gutter + area.width - len(cells_of(title)), title_row, title, MUTED)
-    return area
-
-
-def _heading(grid: Part, title: str, legend: Sequence[Span], spare: int) -> int:
-    """Write title and legend, and tell in how many rows; up to two more than one where so many are to spare."""
-    title = shorten(title, grid.width)
-    grid.put(0, 0, title, MUTED)
-    room = grid.width - len(cells_of(title)) - 2
-    rows = legend_rows(legend, room, grid.width, 1 + max(0, min(2, spare)))
-    for row, spans in enumerate(rows):
-        put_row(grid, row, spans)
-    return len(rows)
-
-
-def _x_ticks(
-    grid: Part, x: Scale | Sequence[Tick], gutter: int, area: Part, axis: int, reserved: int
-) -> None:
-    """Labels below the axis as far as they fit beside each other, each with its tick."""
-    ticks = x.ticks(max(2, area.width // 12)) if isinstance(x, Scale) else x
-    free = 0
-    for fraction, label in ticks:
-        column = gutter + cell_at(fraction, area.width)
-        width = len(cells_of(label))
-        start = max(0, min(column - width // 2, grid.width - reserved - width))
-        if start < free or abs(start + width // 2 - column) > width:
+def _mark_bins(area: Part, marks: Sequence[Mark], x: Scale) -> None:
+    """A line from top to bottom for each, its name at the top; names that would touch stand below each other."""
+    free = [0] * area.height
+    for mark in marks:
+        name = mark.label if mark.short is None else mark.short
+        if not x.low <= mark.at <= x.high:
+            is_above = mark.at > x.high
+            area.label(area.width if is_above else 0, 4, f"{mark.label} ▸", f"bold {mark.style}")
             continue
-        grid.put(column, axis, "┬", MUTED)
-        grid.put(start, axis + 1, label, MUTED)
-        free = start + width + 2
+        column = column_of(area, x, mark.at)
+        draw_upright(area, column, mark.style, over=True)
+        row = next((row for row in range(min(4, area.height)) if free[row] <= column), 0)
+        start = min(column + 1, area.width - len(name))
+        area.put(start, row, name, f"bold {mark.style}")
+        free[row] = start + len(name) + 1
+
+
+# Lines
+
+
+@paint.register
+def _(form: Lines, part: Part) -> None:
+    x, y = form.x, form.y
+    is_crowded = any(one.is_dense and len(one.points) > 4 * part.width for one in form.series)
+    keys = [key for one in form.series for key in _series_keys(one, is_crowded=is_crowded)]
+    area = plot_area(part, form.ticks or x, x.title, y, [*(keys if form.has_legend else ()), *form.keys])
+    runs = (_series_runs(each, area.width, x, y, is_crowded=is_crowded) for each in form.series)
+    draw_curves(area, list(chain.from_iterable(runs)))
+    for one in form.series:
+        _mark_edges(area, one, x, form.limits)
+    if form.names_ends:
+        _name_ends(area, form.series, y)
+    for dot in form.dots:
+        _label_dot(area, column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.label, dot.style)
+    for mark in form.marks:
+        column = column_of(area, x, mark.at)
+        draw_upright(area, column, mark.style)
+        if mark.label:
+            area.label(column + 2, area.height - 1, mark.label, mark.style)
+
+
+def _series_keys(series: Series, *, is_crowded: bool) -> list[Key]:
+    if series.is_dense and is_crowded:
+        return [Key("⣿", "least to most", SECONDARY), Key("⠒", "median", PRIMARY)]
+    return [Key(series.sign, series.name, series.style)]
+
+
+def _run(points: Iterable[tuple[float, float]], x: Scale, y: Scale, style: str) -> Run:
+    places = [(x.fraction(at), y.fraction(value)) for at, value in points]
+    return [place[0] for place in places], [place[1] for place in places], style
+
+
+def _series_runs(series: Series, width: int, x: Scale, y: Scale, *, is_crowded: bool) -> list[Run]:
+    if not (series.is_dense and is_crowded):
+        return [_run(series.points, x, y, series.style)]
+    places, values = [x.fraction(point[0]) for point in series.points], [point[1] for point in series.points]
+    sampled = (
+        (*column_extremes(places, values, 2 * width), series.style),
+        (*column_medians(places, values, width), PRIMARY),
+    )
+    return [(across, list(map(y.fraction, found)), style) for across, found, style in sampled]
+
+
+def _mark_edges(area: Part, series: Series, x: Scale, limits: tuple[float, float] | None) -> None:
+    if limits is None or not series.is_dense:
+        return
+    low, high = limits
+    for at, value in series.points:
+        if value > high or value < low:
+            row, sign = (0, "▲") if value > high else (area.height - 1, "▼")
+            area.put(column_of(area, x, at), row, sign, WARNING)
+
+
+def _name_ends(area: Part, series: Sequence[Series], y: Scale) -> None:
+    """Names at the ends of the curves; beside each other where they end in the same row."""
+    taken: set[int] = set()
+    for one in reversed(series):
+        row = row_of(area, y, one.points[-1][1])
+        row = row - 1 if row else 1
+        width = len(cells_of(one.name))
+        area.put(area.width - (2 * width + 1 if row in taken else width), row, one.name, f"bold {one.style}")
+        taken.add(row)
+
+
+def _label_dot(area: Part, column: int, row: int, sign: str, label: str, style: str) -> None:
+    """A dot with its label above, left or below, where there is room."""
+    area.put(column, row, sign, style)
+    places = [(column - len(label) // 2, row - 1), (column - len(label) - 1, row), (column, row + 1)]
+    _label(area, places, label, style)
+
+
+# Points
+
+_KNEE = "◇"
+
+
+@paint.register
+def _(form: Points, part: Part) -> None:
+    x, y = form.x, form.y
+    area = plot_area(part, x, x.title, y, form.keys)
+    draw_curves(area, [_run(roof.points, x, y, roof.style) for roof in reversed(form.roofs)])
+    for dot in form.dots:
+        area.put(column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.style)
+    for mark in form.marks:
+        _draw_level(area, mark, y)
+    for roof in form.roofs:
+        row = row_of(area, y, roof.points[-1][1])
+        end = area.width - len(cells_of(roof.name))
+        starts = range(end, end - area.width // 3, -4)
+        _label(
+            area, [(start, line) for start in starts for line in (row - 1, row + 1)], roof.name, roof.style
+        )
+        if roof.knee and x.low <= roof.knee[0] <= x.high:
+            column = column_of(area, x, roof.knee[0])
+            area.put(column, row, _KNEE, WARNING)
+            area.label(column - len(roof.knee[2]), row - 1, roof.knee[2], WARNING)
+    if form.slope is not None:
+        at, value, label = form.slope
+        column, row = column_of(area, x, at), row_of(area, y, value)
+        left = column - len(label) - 2
+        beside = [(left, row), (left, row - 1)] if left >= 0 else []
+        _label(area, [*beside, (column + 3, row + 1)], label, SECONDARY)
+
+
+# Lying bars
+
+_LEAST_BAR = 8
+"""A bar of fewer cells tells nothing: before that, names are cut."""
+_GAP = 2
+_HIGH = 14
+"""From so many rows on, a legend may have two of them."""
+
+
+@paint.register
+def _(form: Bars, part: Part) -> None:
+    legend = _legend_rows(form.keys, part.width, part.width, 2 if part.height >= _HIGH else 1)
+    for row, spans in enumerate(legend):
+        _put_row(part, row, spans)
+    part = part.part(0, len(legend) - 1, part.width, part.height - len(legend) + 1)
+    rows, count = part.height - 2, len(form.bars)
+    shown = form.bars if count <= rows else form.bars[: rows - 1]
+    step = 2 if 2 * count <= rows + 1 else 1
+    table = [form.headings, *(bar.texts for bar in shown)]
+    widths = [max(len(row[index]) for row in table) for index in range(len(form.headings))]
+    figures = sum(widths) + _GAP * len(widths)
+    longest = max(len(cells_of(shorten(bar.label, part.width))) for bar in shown)
+    names = min(longest, max(12, part.width - 2 - figures - _GAP - max(_LEAST_BAR, part.width // 4)))
+    start, cells = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
+    _put_figures(part, 1, form.headings, widths, 2 + names, MUTED)
+    top = max(bar.value or 0.0 for bar in form.bars) or 1.0
+    labels = apart([bar.label for bar in shown], names)
+    for row, (bar, label) in zip(
+        range(2, 2 + step * len(shown), step), zip(shown, labels, strict=True), strict=True
+    ):
+        if bar.is_here:
+            part.put(0, row, HERE, HERE_STYLE)
+        part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
+        _put_figures(part, row, bar.texts, widths, 2 + names, "")
+        part.put(start, row, lying_bar((bar.value or 0.0) / top, cells), bar.style)
+    if len(shown) < count:
+        hides_here = any(bar.is_here for bar in form.bars[len(shown) :])
+        style = HERE_STYLE if hides_here else MUTED
+        part.put(2, part.height - 1, shorten(form.rest(len(shown)), part.width - 2), style)
+        part.put(0, part.height - 1, HERE if hides_here else "", HERE_STYLE)
+
+
+def _put_figures(
+    part: Part, row: int, texts: Sequence[str], widths: Sequence[int], x: int, style: str
+) -> None:
+    for text, width in zip(texts, widths, strict=True):
+        x += _GAP + width
+        part.put(x - len(text), row, text, style)
+
+
+# Blocks
+
+_LEAST_WITH_NAME = 4
+"""Cells of a block that has a name in it."""
+_LEAST_TO_WRAP, _LEAST_IN_MIDDLE = 6, 12
+"""Cells from which on a name goes on in the next line, or is cut in its middle."""
+_EDGE = "▌"
+_MOST_BLOCK_ROWS = 5
+"""Rows of a block where there is room: the name in several lines, and the time."""
+
+
+@paint.register
+def _(form: Blocks, part: Part) -> None:
+    levels = form.root.levels
+    spare = part.height - levels - 1
+    if spare > 0:
+        legend = _legend_rows(form.keys, part.width, part.width, min(2, spare))
+        for row, spans in enumerate(legend):
+            _put_row(part, part.height - len(legend) + row, spans)
+        part = part.part(0, 0, part.width, part.height - len(legend))
+    rows = max(1, min(_MOST_BLOCK_ROWS, part.height // levels))
+    for block in form.root.every():
+        _paint_block(part, block, rows, form.style(block), form.size(block))
+
+
+def _paint_block(part: Part, block: Block, rows: int, style: str, size: str) -> None:
+    """A block with its edge at the left; names stand where there is room for more than a letter or two."""
+    top = block.depth * rows
+    background = " on $panel" if block.depth % 2 == 0 else " on $surface"
+    for row in range(rows):
+        part.put(block.start, top + row, " " * block.width, style + background)
+        part.put(block.start, top + row, _EDGE, style + background)
+    if block.width < _LEAST_WITH_NAME:
+        return
+    room = block.width - 1
+    sign = f"{HERE} " if block.is_here and room >= _LEAST_WITH_NAME + 2 else ""
+    names = _name_in(sign + block.label, room, max(1, rows - 1))
+    for row, name in enumerate(names):
+        part.put(block.start + 1, top + row, name, style + background)
+    size = size if len(cells_of(size)) <= room else size.split("  ")[-1]
+    if rows > 1 and len(cells_of(size)) <= room:
+        part.put(block.start + 1, top + len(names), size, background.strip())
+
+
+def _name_in(label: str, room: int, rows: int) -> list[str]:
+    """A name in a block, in up to `rows` lines; its head where there is no room to tell head from tail."""
+    cells = cells_of(printable(label))
+    if len(cells) <= room:
+        return ["".join(cells)]
+    if rows == 1 and room >= _LEAST_IN_MIDDLE:
+        return [shorten(label, room)]
+    rows = rows if room >= _LEAST_TO_WRAP else 1
+    lines = ["".join(cells[start : start + room]) for start in range(0, len(cells), room)]
+    if len(lines) > rows:
+        lines = [*lines[: rows - 1], "".join(cells[(rows - 1) * room : rows * room - 1]) + ELLIPSIS]
+    return lines

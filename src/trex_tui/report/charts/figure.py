@@ -1,33 +1,434 @@
-"""What a chart is made of, and how it is laid out: title, plot, and sentences with the numbers behind."""
+"""What a chart is made of before it has a size: scales, marks, legends, six forms to draw, and sentences with the numbers.
+
+A chart is one function that takes a `Subject` and returns a `Figure`. `cells` draws it in a terminal, `svg_painter` as SVG.
+Styles are theme tokens (`bold $accent`), or whatever the palette of the subject gives.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
-from trex_tui.report.charts.grid import Grid, Line, Part, Span, cells_of, shorten
-from trex_tui.text import is_number_with_unit, printable
+from trex_tui.report.colours import kind_style
 
-HERE = "●"
-HERE_STYLE = "bold $accent"
-TITLE_STYLE = "bold $primary"
-WARNING = "$warning"
+HERE, HERE_SIGN, HERE_STYLE = "●", "◉", "bold $accent"
+"""The current layer: beside bars, among points, and the style of both."""
+BAR_SIGN = "■"
+PRIMARY, SECONDARY, ACCENT, WARNING, MUTED = "$primary", "$secondary", "$accent", "$warning", "$muted"
 NO_PROFILE = (
     "No profile in this set: the times of the layers are unknown. `trtexec --exportProfile` makes one."
 )
 NO_LAYER = "No layer matches the filter."
+_LEAST_LOG_TICKS = 3
+"""With fewer round values in its range, a logarithmic axis has evenly spaced ones."""
 
-_LEAST_PLOT = (20, 6)
-"""In fewer columns or rows, words tell more."""
+Tick = tuple[float, str]
+"""Place on the axis, 0 to 1, and label."""
+
+
+# Scales
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Maps values to places.
+
+    Attributes:
+        low, high: The values at the ends; `low` is less than `high`.
+        title: What it is, with its unit.
+        is_log: The logarithm is what is spaced evenly; both ends are above zero.
+        words: How a value reads as label; by default with as many digits as the steps need.
+    """
+
+    low: float
+    high: float
+    title: str
+    is_log: bool = False
+    words: Callable[[float], str] | None = None
+
+    def fraction(self, value: float) -> float:
+        """Place of a value, 0 to 1, beyond for one that is beyond the ends."""
+        if self.is_log:
+            value = max(value, 1e-300)
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+    def ticks(self, most: int) -> list[Tick]:
+        """Round values, not more than asked for if they are evenly spaced."""
+        values, digits = self._log_values(most) if self.is_log else self._linear_values(most)
+        words = self.words or (lambda value: f"{value:.{digits}f}")
+        return [(self.fraction(value), words(value)) for value in values]
+
+    def _linear_values(self, most: int) -> tuple[list[float], int]:
+        step = nice_step((self.high - self.low) / max(1, most))
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        digits = next((one for one in range(12) if abs(step * 10**one - round(step * 10**one)) < 1e-6), 12)
+        return [number * step for number in range(first, min(last, first + 99) + 1)], digits
+
+    def _log_values(self, most: int) -> tuple[list[float], int]:
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        for factors in ((1, 2, 5), (1, 3), (1,)):
+            values = [factor * 10.0**power for power in range(first, last + 1) for factor in factors]
+            values = [value for value in values if self.low * 0.999 <= value <= self.high * 1.001]
+            if len(values) <= most:
+                break
+        if len(values) < _LEAST_LOG_TICKS:
+            return self._linear_values(most)
+        return values[:: -(-len(values) // max(1, most))], max(0, -math.floor(math.log10(values[0]) + 1e-9))
+
+
+def nice_step(least: float) -> float:
+    """The smallest of 1, 2, 2.5 and 5 times a power of ten that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(max(least, 1e-300)))
+    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= least * (1 - 1e-9))
+
+
+def log_scale(values: Sequence[float], title: str, words: Callable[[float], str]) -> Scale:
+    """A logarithmic scale around values above zero, with a margin."""
+    low, high = min(values), max(values)
+    margin = (high / low) ** 0.04 if high > low else 2.0
+    return Scale(low / margin, high * margin, title, is_log=True, words=words)
+
+
+def spread(values: Sequence[float], title: str, *, from_zero: bool = False) -> Scale:
+    """A scale around values, NaN left out.
+
+    Args:
+        title: What they are, with their unit.
+        from_zero: Begin at zero, where none is below.
+    """
+    known = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(known), max(known)
+    if from_zero and low >= 0:
+        return Scale(0.0, high or 1.0, title)
+    margin = (high - low) * 0.04 or abs(high) * 0.05 or 1.0
+    return Scale(low - margin, high + margin, title)
+
+
+# Legends and marks
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of a legend: a sign, what it means, and its style. Without a sign, the text is as it stands."""
+
+    sign: str
+    text: str
+    style: str
+
+
+def kind_keys(
+    weights: Mapping[LayerKind, float], style: Callable[[LayerKind], str], sign: Callable[[LayerKind], str]
+) -> list[Key]:
+    """Every kind of some weight, the heaviest first; those of one sign and one colour together, as `■ gemm, attention`.
+
+    Args:
+        weights: What counts for the order, such as milliseconds; kinds of none are left out.
+        style: Of an entry, by the first of its kinds.
+    """
+    looks: dict[tuple[str, str], list[LayerKind]] = {}
+    for kind in sorted((kind for kind in weights if weights[kind] > 0), key=lambda kind: -weights[kind]):
+        # Bold is no colour: a block looks the same with it.
+        looks.setdefault((sign(kind), kind_style(kind).rpartition(" ")[2]), []).append(kind)
+    return [
+        Key(mark, ", ".join(kind.value for kind in kinds), style(kinds[0]))
+        for (mark, _), kinds in looks.items()
+    ]
+
+
+def bar_keys(weights: Iterable[tuple[LayerKind, float]], style: Callable[[LayerKind], str]) -> list[Key]:
+    """The kinds of some bars or blocks in their colours, by the sum of their weights."""
+    sums: dict[LayerKind, float] = {}
+    for kind, weight in weights:
+        sums[kind] = sums.get(kind, 0.0) + weight
+    return kind_keys(sums, style, lambda _: BAR_SIGN)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A broken line across the plot, with a label.
+
+    Attributes:
+        at: The value of x; of y for a level.
+        short: The label in a terminal, where it is another.
+        top: The value of y that an upright line ends at; None for all of the height.
+    """
+
+    at: float
+    label: str
+    style: str = ACCENT
+    is_level: bool = False
+    short: str | None = None
+    top: float | None = None
+
+
+# Forms
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A line of a bar chart.
+
+    Attributes:
+        value: How long its bar is; None where unknown, which has none.
+        texts: The figures beside its name, under the headings.
+        is_here: The current layer is in it.
+    """
+
+    label: str
+    value: float | None
+    texts: tuple[str, ...] = ()
+    style: str = PRIMARY
+    is_here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Lying bars with names and figures.
+
+    Attributes:
+        headings: Of the figures.
+        unit: What the length of a bar means.
+        rest: What the bars from an index on add up to, in words: they are left out where there is no room.
+    """
+
+    bars: Sequence[Bar]
+    headings: Sequence[str] = ()
+    unit: str = ""
+    keys: Sequence[Key] = ()
+    rest: Callable[[int], str] = lambda _: ""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line over columns: values of the vertical axis, one for each column."""
+
+    name: str
+    values: Sequence[float]
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A column that is marked: a sign above it or, where there is a curve, on that."""
+
+    index: int
+    sign: str
+    label: str
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Upright bars beside each other; where several share a place, the largest of them.
+
+    Attributes:
+        values, styles: Of each column.
+        title: What the pointer is told of a column, by its index.
+        ticks: At most so many places from 0 to 1 with their labels.
+        marks: With x from 0 to 1.
+    """
+
+    values: Sequence[float]
+    styles: Sequence[str]
+    y: Scale
+    x_title: str
+    ticks: Callable[[int], Sequence[Tick]]
+    title: Callable[[int], str]
+    keys: Sequence[Key] = ()
+    curve: Curve | None = None
+    marks: Sequence[Mark] = ()
+    flags: Sequence[Flag] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Counts in bins of equal width; with those below and above, all values."""
+
+    low: float
+    width: float
+    counts: tuple[int, ...]
+    below: int
+    above: int
+
+    @property
+    def high(self) -> float:
+        """Upper end of the last bin."""
+        return self.low + self.width * len(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many values lie where; `bins` counts them in at most so many bins."""
+
+    bins: Callable[[int], Bins]
+    x_title: str
+    y_title: str
+    marks: Sequence[Mark] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points joined by lines.
+
+    Attributes:
+        points: x and y in the units of the axes, NaN where unknown: the line has a gap there.
+        sign: In the legend of a terminal.
+        is_faint: It is the ground for another line.
+        is_dense: Of more points than there is room for, least, most and median are drawn.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    style: str = PRIMARY
+    sign: str = "━"
+    is_faint: bool = False
+    is_dense: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point; `title` is what the pointer is told, `label` what stands beside it."""
+
+    x: float
+    y: float
+    style: str = PRIMARY
+    sign: str = "●"
+    title: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Values over others.
+
+    Attributes:
+        x, y: The scales.
+        ticks: Instead of round values of x.
+        keys: What marks mean, beside what the series are.
+        dots: On the lines, each with its label.
+        limits: Values of y beyond which a point is drawn at the edge with a sign, in a terminal.
+        has_legend: The series have names that differ.
+        names_ends: Each series has its name at its end, in a terminal.
+    """
+
+    series: Sequence[Series]
+    x: Scale
+    y: Scale
+    ticks: Sequence[Tick] | None = None
+    keys: Sequence[Key] = ()
+    dots: Sequence[Dot] = ()
+    marks: Sequence[Mark] = ()
+    limits: tuple[float, float] | None = None
+    has_legend: bool = True
+    names_ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """A limit in a chart of points: points joined by lines.
+
+    Attributes:
+        name: At its end.
+        detail: What is told beside the name where there is room.
+        knee: A point of it that has a label of its own, with that label.
+    """
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    style: str = SECONDARY
+    detail: str = ""
+    knee: tuple[float, float, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points, the last on top.
+
+    Attributes:
+        x, y: The scales, which may be logarithmic.
+        title: What the pointer is told of a point, by its index; by default its own title.
+        roofs: The highest first.
+        slope: A point on the slope of all roofs, with its label.
+        roof_key: What roofs are, for a legend.
+    """
+
+    dots: Sequence[Dot]
+    x: Scale
+    y: Scale
+    keys: Sequence[Key] = ()
+    title: Callable[[int], str] | None = None
+    marks: Sequence[Mark] = ()
+    roofs: Sequence[Roof] = ()
+    slope: tuple[float, float, str] | None = None
+    roof_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A module or a layer in the icicle.
+
+    Attributes:
+        label: Of the module or layer; `+3` for parts too narrow to be told apart, which share a block.
+        size: Its milliseconds or, without any time, its layers.
+        start, width: In the units of the width that the subject has.
+        depth: 0 for all layers.
+        kind: What takes most of its time.
+        is_here: The current layer is in it.
+        inside: The blocks below; their widths add up to its own.
+    """
+
+    label: str
+    size: float
+    start: int
+    width: int
+    depth: int
+    kind: LayerKind | None
+    is_here: bool
+    inside: tuple[Block, ...] = field(default=())
+
+    @property
+    def levels(self) -> int:
+        """How many blocks lie on top of each other at most."""
+        return 1 + max((block.levels for block in self.inside), default=0)
+
+    def every(self) -> Iterable[Block]:
+        """The block and those on top of it."""
+        yield self
+        for block in self.inside:
+            yield from block.every()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """An icicle: blocks on top of what they are made of.
+
+    Attributes:
+        style: Of a block.
+        size: Its time and its share, in words.
+    """
+
+    root: Block
+    style: Callable[[Block], str]
+    size: Callable[[Block], str]
+    keys: Sequence[Key] = ()
+
+
+Form = Bars | Columns | Histogram | Lines | Points | Blocks
+
+
+# Charts
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Styles of what has a colour throughout the program, as theme tokens."""
+    """Styles of what has a colour throughout the program."""
 
     kind: Callable[[LayerKind], str]
     precision: Callable[[DataType | None], str]
@@ -42,6 +443,7 @@ class Subject:
         is_filtered: Whether there is a filter.
         current: The current layer, whether the filter leaves it or not.
         axes: Which two of `m`, `n` and `k` a chart of products shows.
+        width: Cells or pixels that there are for it.
     """
 
     engine: Engine
@@ -50,12 +452,13 @@ class Subject:
     is_filtered: bool = False
     current: Layer | None = None
     axes: tuple[str, str] = ("m", "n")
+    width: int = 80
 
     @property
     def shown_current(self) -> Layer | None:
         """The current layer, unless the filter hides it."""
         current = self.current
-        return current if current is not None and any(one is current for one in self.layers) else None
+        return current if current is not None and any(layer is current for layer in self.layers) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +468,14 @@ class Figure:
     Attributes:
         words: Sentences below it: what it shows, and the numbers behind.
         missing: Sentences on what it does not show, and why.
-        paint: Draws it; None where there is nothing to draw.
+        form: What is drawn; None where there is nothing to draw.
         marks_layer: Whether it marks the current layer.
-        data: What `paint` draws, for those who draw it elsewhere; None where there is nothing to draw.
     """
 
     words: tuple[str, ...]
     missing: tuple[str, ...] = ()
-    paint: Callable[[Part], None] | None = None
+    form: Form | None = None
     marks_layer: bool = True
-    data: object | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,55 +486,15 @@ class Chart:
         id: Stable name.
         title: A few words.
         help: What it answers, in a sentence.
-        make: Makes it for a subject and a number of columns.
+        make: Makes it.
         has_axes: Whether it follows `Subject.axes`.
     """
 
     id: str
     title: str
     help: str
-    make: Callable[[Subject, int], Figure]
+    make: Callable[[Subject], Figure]
     has_axes: bool = False
-
-
-def draw(chart: Chart, subject: Subject, width: int, height: int) -> tuple[Line, ...]:
-    """The chart in exactly `height` lines of exactly `width` cells."""
-    figure = chart.make(subject, width)
-    grid = Grid(width, height)
-    _draw_title(grid, chart.title, subject if figure.marks_layer and figure.paint else None)
-    words = [(printable(text), "") for text in figure.words] + [
-        (printable(text), WARNING) for text in figure.missing
-    ]
-    lines = [Span(part, style) for text, style in words for part in wrapped(text, width)]
-    rows = height - 1 - min(len(lines), max(2, height // 3))
-    if figure.paint is None or width < _LEAST_PLOT[0] or rows < _LEAST_PLOT[1]:
-        _draw_words(grid, lines, 2 if height > len(lines) + 2 else 1)
-        return grid.lines()
-    figure.paint(grid.part(0, 1, width, rows))
-    _draw_words(grid, lines, rows + 1)
-    return grid.lines()
-
-
-def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
-    grid.put(0, 0, shorten(title, grid.width), TITLE_STYLE)
-    if subject is None or subject.current is None:
-        return
-    layer = subject.current
-    hidden = "" if subject.shown_current else ", which the filter hides"
-    room = grid.width - len(cells_of(title)) - 3
-    start = f"{HERE} layer {layer.index}"
-    name = f"{start}  {shorten(layer.name, room - len(start) - len(hidden) - 2)}{hidden}"
-    shown = name if room > len(start) + len(hidden) + 12 else start
-    if room >= len(start):
-        grid.put(grid.width - len(cells_of(shown)), 0, shown, HERE_STYLE)
-
-
-def _draw_words(grid: Grid, lines: Sequence[Span], first: int) -> None:
-    """The sentences from a row on; an ellipsis where they are more than there is room for."""
-    for row, line in enumerate(lines[: grid.height - first], start=first):
-        is_cut = row == grid.height - 1 and row - first + 1 < len(lines)
-        text = line.text[: grid.width - 2].rstrip() + " …" if is_cut else line.text
-        grid.put(0, row, text, line.style)
 
 
 def as_sentence(text: str) -> str:
@@ -141,31 +502,10 @@ def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """Text in lines of at most `width` cells, broken between words, but not between a number and its unit; words longer
-    than a line are broken as well."""
-    lines: list[str] = []
-    line, used = "", 0
-    for word in _pieces(text):
-        cells = cells_of(word)
-        if line and used + 1 + len(cells) > width:
-            lines.append(line)
-            line, used = "", 0
-        while len(cells) > width > 1:
-            lines.append("".join(cells[:width]))
-            cells = cells[width:]
-        line, used = (
-            (f"{line} {''.join(cells)}", used + 1 + len(cells)) if line else ("".join(cells), len(cells))
-        )
-    return [*lines, line] if line else lines
-
-
-def _pieces(text: str) -> list[str]:
-    """The words, each number together with its unit."""
-    pieces: list[str] = []
-    for word in text.split(" "):
-        if pieces and is_number_with_unit(pieces[-1], word):
-            pieces[-1] += f" {word}"
-        else:
-            pieces.append(word)
-    return pieces
+def number_words(value: float) -> str:
+    """A short label: 0.01, 1, 100, 10 k, 1 M."""
+    for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if abs(value) >= limit * 0.9999:
+            size = 1e3 if prefix == "k" else limit
+            return f"{value / size:g} {prefix}"
+    return f"{value:g}"

@@ -1,4 +1,4 @@
-"""A rectangle of terminal cells to draw on, and the lines of styled text it becomes."""
+"""Text in terminal cells, and a rectangle of them to draw on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from trex_tui.text import ELLIPSIS, printable
+from trex_tui.text import ELLIPSIS, is_number_with_unit, printable
 
 _BLANK = " "
 _TAIL = ""
 """Stands in the second cell of a wide character."""
+_HEAD = 6
+"""Characters of a name's beginning that stay where it is cut to tell it from another."""
 
 
 class Span(NamedTuple):
@@ -57,6 +59,106 @@ def shorten(text: str, width: int) -> str:
         head = head[:-1]
     end = cells[len(cells) - tail :] if tail else []
     return "".join([*head, ELLIPSIS, *(end[1:] if end and end[0] == _TAIL else end)])
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Text in lines of at most `width` cells, broken between words, but not between a number and its unit; words longer
+    than a line are broken as well."""
+    lines: list[str] = []
+    line, used = "", 0
+    for word in _pieces(text):
+        cells = cells_of(word)
+        if line and used + 1 + len(cells) > width:
+            lines.append(line)
+            line, used = "", 0
+        while len(cells) > width > 1:
+            lines.append("".join(cells[:width]))
+            cells = cells[width:]
+        line, used = (
+            (f"{line} {''.join(cells)}", used + 1 + len(cells)) if line else ("".join(cells), len(cells))
+        )
+    return [*lines, line] if line else lines
+
+
+def _pieces(text: str) -> list[str]:
+    """The words, each number together with its unit."""
+    pieces: list[str] = []
+    for word in text.split(" "):
+        if pieces and is_number_with_unit(pieces[-1], word):
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(word)
+    return pieces
+
+
+def apart(names: Sequence[str], width: int) -> list[str]:
+    """Names in at most `width` cells, each different: head and tail, else head and what tells it from those alike.
+
+    Kernels differ somewhere in the middle of a hundred characters: a cut name begins again with the word in which it first
+    differs from those that would read the same. What no cut tells apart gets a number.
+    """
+    whole = [printable(name) for name in names]
+    labels = [shorten(name, width) for name in names]
+    for _ in names:
+        groups = _alike(labels)
+        if not groups:
+            return labels
+        for group in groups:
+            _cut_at_difference(whole, group, labels, width)
+    return _numbered(labels, width)
+
+
+def _alike(labels: Sequence[str]) -> list[list[int]]:
+    """The places of labels that read the same."""
+    places: dict[str, list[int]] = {}
+    for place, label in enumerate(labels):
+        places.setdefault(label, []).append(place)
+    return [group for group in places.values() if len(group) > 1]
+
+
+def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[str], width: int) -> None:
+    common = _common([whole[place] for place in group])
+    for place in group:
+        name = whole[place]
+        # Not farther back than that the difference still stands in the label.
+        start = max(name.rfind("_", 0, common) + 1, common - max(0, width - _HEAD - 3) // 2)
+        begins = max(_HEAD, width - 1 - len(cells_of(name[start:])))
+        head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
+        cells = cells_of(head + name[start:])
+        labels[place] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
+
+
+def _first(cells: Sequence[str], count: int) -> str:
+    """At most so many cells, and no half of a wide character."""
+    count = max(0, count)
+    while 0 < count < len(cells) and not cells[count]:
+        count -= 1
+    return "".join(cells[:count])
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many characters names begin with in common."""
+    first, last = min(names), max(names)
+    differing = (place for place, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
+    return next(differing, min(len(first), len(last)))
+
+
+def _numbered(labels: list[str], width: int) -> list[str]:
+    """The second of equal labels ends in `~2`, and so on."""
+    for group in _alike(labels):
+        number = 1
+        for place in group[1:]:
+            while True:
+                number += 1
+                end = f"~{number}"
+                label = _first(cells_of(labels[place]), width - len(end)) + end
+                if label not in labels:
+                    break
+            labels[place] = label
+    return labels
+
+
+# The rectangle
 
 
 class Grid:
@@ -163,74 +265,3 @@ class Part:
             return False
         self.put(x, y, text, style)
         return True
-
-
-_HEAD = 6
-"""Characters of a name's beginning that stay where it is cut to tell it from another."""
-
-
-def apart(names: Sequence[str], width: int) -> list[str]:
-    """Names in at most `width` cells, each different: head and tail, else head and what tells it from those alike.
-
-    Kernels differ somewhere in the middle of a hundred characters: a cut name begins again with the word in which it first
-    differs from those that would read the same. What no cut tells apart gets a number.
-    """
-    whole = [printable(name) for name in names]
-    labels = [shorten(name, width) for name in names]
-    for _ in names:
-        groups = _alike(labels)
-        if not groups:
-            return labels
-        for group in groups:
-            _cut_at_difference(whole, group, labels, width)
-    return _numbered(labels, width)
-
-
-def _alike(labels: Sequence[str]) -> list[list[int]]:
-    """The places of labels that read the same."""
-    places: dict[str, list[int]] = {}
-    for place, label in enumerate(labels):
-        places.setdefault(label, []).append(place)
-    return [group for group in places.values() if len(group) > 1]
-
-
-def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[str], width: int) -> None:
-    common = _common([whole[place] for place in group])
-    for place in group:
-        name = whole[place]
-        # Not farther back than that the difference still stands in the label.
-        start = max(name.rfind("_", 0, common) + 1, common - max(0, width - _HEAD - 3) // 2)
-        begins = max(_HEAD, width - 1 - len(cells_of(name[start:])))
-        head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
-        cells = cells_of(head + name[start:])
-        labels[place] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
-
-
-def _first(cells: Sequence[str], count: int) -> str:
-    """At most so many cells, and no half of a wide character."""
-    count = max(0, count)
-    while 0 < count < len(cells) and not cells[count]:
-        count -= 1
-    return "".join(cells[:count])
-
-
-def _common(names: Sequence[str]) -> int:
-    """How many characters names begin with in common."""
-    first, last = min(names), max(names)
-    differing = (place for place, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
-    return next(differing, min(len(first), len(last)))
-
-
-def _numbered(labels: list[str], width: int) -> list[str]:
-    """The second of equal labels ends in `~2`, and so on."""
-    for group in _alike(labels):
-        number = 1
-        for place in group[1:]:
-            while True:
-                number += 1
-                end = f"~{number}"
-                label = _first(cells_of(labels[place]), width - len(end)) + end
-                if label not in labels:
-                    break
-            labels[place] = label
-    return labels

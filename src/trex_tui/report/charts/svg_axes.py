@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from trex_tui.report.charts.cells import Scale, Tick
-from trex_tui.report.charts.figure import wrapped as figure_wrapped
+from trex_tui.report.charts.figure import MUTED, Key, Mark, Scale, Tick
+from trex_tui.report.charts.grid import wrapped
 from trex_tui.report.charts.svg_elements import (
     CHAR,
     FONT,
     FONT_SIZE,
     LINE,
-    MUTED,
     ROOT,
     SIGNS,
     box,
@@ -31,9 +30,9 @@ from trex_tui.report.charts.svg_elements import (
     tag,
     width_of,
     words,
-    wrapped,
 )
 from trex_tui.report.colours import LIGHT
+from trex_tui.text import printable
 
 WIDTH = 760
 PLOT_HEIGHT = 260
@@ -67,15 +66,6 @@ class Caption:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """An entry of a legend: a sign of `marks.SIGNS`, its style, and what it means."""
-
-    sign: str
-    style: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Area:
     """Where a plot lies between its axes; `x` and `y` are of its upper left corner."""
 
@@ -93,7 +83,7 @@ class Area:
         return self.y + self.height * (1.0 - min(1.0, max(0.0, fraction)))
 
 
-def picture(caption: Caption, body: Sequence[str], height: float) -> str:
+def picture_around(caption: Caption, body: Sequence[str], height: float) -> str:
     """The whole, around what is drawn in `caption.room` by `height`."""
     content = "".join(body)
     around = [tag("title", escaped(caption.title))]
@@ -122,7 +112,11 @@ def picture(caption: Caption, body: Sequence[str], height: float) -> str:
 def _alone(caption: Caption, content: str, height: float) -> tuple[str, float]:
     top = 44.0
     sentences = [(text, None) for text in caption.words] + [(text, "$warning") for text in caption.missing]
-    lines = [(part, style) for text, style in sentences for part in wrapped(text, caption.room)]
+    lines = [
+        (part, style)
+        for text, style in sentences
+        for part in wrapped(printable(text), int(caption.room / CHAR))
+    ]
     below = top + height + 10
     whole = below + LINE * len(lines) + _MARGIN
     shown = [
@@ -219,7 +213,6 @@ def _x_ticks(x: Scale | Sequence[Tick], area: Area, out: list[str]) -> None:
         free = middle + half + 2 * CHAR
 
 
-ACCENT = "$accent"
 _BESIDE = 4.0
 """Between a line and its label."""
 _CLEAR = 3.0
@@ -232,21 +225,7 @@ _LEADER = 14.0
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A broken line across the plot at a value, with a label.
-
-    Attributes:
-        level: At a value of y; else of x.
-    """
-
-    at: float
-    label: str
-    style: str = ACCENT
-    level: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Pennant:
     """The label of an upright line in the band.
 
     Attributes:
@@ -263,7 +242,7 @@ class Flag:
     row: int = 0
 
 
-def flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[Flag], float]:
+def flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[Pennant], float]:
     """The labels of upright lines, each in a row in which it is neither crossed by a line nor covered by a label.
 
     A label stands right of its line; left of it where there is no room, and then those of lines that it would reach over do
@@ -279,21 +258,21 @@ def flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[l
     found = _in_rows(_sided(marks, x, left, right))
     if found is not None:
         return found, 0.0
-    aside = max(width_of(mark.label) for mark in marks if not mark.level) + _BESIDE
+    aside = max(width_of(mark.label) for mark in marks if not mark.is_level) + _BESIDE
     return _in_rows(_sided(marks, x, left, right - aside, room=aside)) or [], aside
 
 
-def _sided(marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0) -> list[Flag]:
+def _sided(marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0) -> list[Pennant]:
     """Each label at a side of its line; `room` is free right of the plot."""
-    found: list[Flag] = []
+    found: list[Pennant] = []
     reach = float("inf")
-    for mark in sorted((one for one in marks if not one.level), key=lambda one: -one.at):
+    for mark in sorted((one for one in marks if not one.is_level), key=lambda one: -one.at):
         width = width_of(mark.label)
         if not x.low <= mark.at <= x.high:
             label = f"{mark.label} ▸" if mark.at > x.high else f"◂ {mark.label}"
             width = width_of(label)
             start = max(0.0, right - width) if mark.at > x.high else left + _BESIDE
-            found.append(Flag(mark, label, None, start, start + width))
+            found.append(Pennant(mark, label, None, start, start + width))
             continue
         place = left + (right - left) * x.fraction(mark.at)
         start = place + _BESIDE
@@ -301,20 +280,20 @@ def _sided(marks: Sequence[Mark], x: Scale, left: float, right: float, room: flo
         if fits_left and (start + width > right + room or place >= reach - _CLEAR):
             start = place - _BESIDE - width
             reach = min(reach, start)
-        found.append(Flag(mark, mark.label, place, start, start + width))
+        found.append(Pennant(mark, mark.label, place, start, start + width))
     return found[::-1]
 
 
-def _is_over(upper: Flag, lower: Flag) -> bool:
+def _is_over(upper: Pennant, lower: Pennant) -> bool:
     """Whether a label reaches over the line of another, which therefore begins below it."""
     place = lower.place
     return place is not None and upper is not lower and upper.start - _CLEAR < place < upper.end + _CLEAR
 
 
-def _in_rows(found: Sequence[Flag]) -> list[Flag] | None:
+def _in_rows(found: Sequence[Pennant]) -> list[Pennant] | None:
     """The same in rows; None where some reach over the lines of each other."""
     left = list(found)
-    placed: list[Flag] = []
+    placed: list[Pennant] = []
     while left:
         ready = (one for one in left if not any(_is_over(other, one) for other in left))
         chosen = next(ready, None)
@@ -328,17 +307,17 @@ def _in_rows(found: Sequence[Flag]) -> list[Flag] | None:
         }
         while row in taken:
             row += 1
-        placed.append(Flag(chosen.mark, chosen.label, chosen.place, chosen.start, chosen.end, row))
+        placed.append(Pennant(chosen.mark, chosen.label, chosen.place, chosen.start, chosen.end, row))
         left = [one for one in left if one is not chosen]
     return placed
 
 
-def band_height(found: Sequence[Flag]) -> float:
+def band_height(found: Sequence[Pennant]) -> float:
     """How high the band for some labels is."""
     return LINE * (1 + max((one.row for one in found), default=-1))
 
 
-def draw_flags(found: Sequence[Flag], area: Area, out: list[str]) -> None:
+def draw_flags(found: Sequence[Pennant], area: Area, out: list[str]) -> None:
     """Draw the band, and the lines down through the plot."""
     top = area.y - band_height(found)
     for one in found:
@@ -363,7 +342,7 @@ class Aside:
     @property
     def lines(self) -> list[str]:
         """The label in narrow lines."""
-        return figure_wrapped(self.label, _COLUMNS)
+        return wrapped(self.label, _COLUMNS)
 
 
 def aside_width(asides: Sequence[Aside]) -> float:
@@ -418,7 +397,7 @@ def framed(
         What is between the axes, how high all of it is, and what draws the marks: to be called last, so that they are on top.
     """
     x, x_ticks, y = scales
-    beside = [*asides, *(Aside(mark.at, mark.label, mark.style) for mark in marks if mark.level)]
+    beside = [*asides, *(Aside(mark.at, mark.label, mark.style) for mark in marks if mark.is_level)]
     height = max(height, aside_height(beside))
     aside = aside_width(beside)
     left, right = plot_sides(caption, y, height, aside)
@@ -428,7 +407,7 @@ def framed(
 
     def draw() -> None:
         for mark in marks:
-            if mark.level:
+            if mark.is_level:
                 place = area.up(y.fraction(mark.at))
                 out.append(line(area.x, place, area.x + area.width, place, mark.style, "4 4"))
         draw_flags(found, area, out)

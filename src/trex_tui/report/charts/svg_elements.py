@@ -14,7 +14,7 @@ from html import escape
 
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
-from trex_tui.report.charts.figure import Palette
+from trex_tui.report.charts.figure import MUTED, Palette
 from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
 from trex_tui.text import ELLIPSIS, printable, shorten_middle
 
@@ -99,7 +99,6 @@ FONT_SIZE = 12
 CHAR = 7.23
 """Width of a character of `FONT` at `FONT_SIZE`: 0.602 em in all of them."""
 LINE = 16
-MUTED = "$muted"
 LONGEST_TITLE = 240
 """Characters that the pointer is told: a name may have 16 384, and thousands of marks one each."""
 
@@ -263,14 +262,3 @@ def cut(text: str, room: float) -> str:
         most = max(1, most * len(text) // columns_of(text))
     tail = (most - 1) * 3 // 5
     return text[: most - 1 - tail] + ELLIPSIS + (text[len(text) - tail :] if tail else "")
-
-
-def wrapped(text: str, room: float) -> list[str]:
-    """Text in lines that are at most so wide, broken between words."""
-    lines: list[str] = []
-    for word in printable(text).split(" "):
-        if lines and width_of(f"{lines[-1]} {word}") <= room:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return [cut(one, room) for one in lines]

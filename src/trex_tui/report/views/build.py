@@ -33,7 +33,7 @@ from trex_tui.report.listing import Listing
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
-    from trex_tui.report.views.subject import Subject
+    from trex_tui.report.views.engine import Subject
 
 format_tactic_ms = partial(format_ms, digits=6)
 """Tactics are told apart by tens of nanoseconds."""
@@ -468,7 +468,9 @@ def _strategy_text(trace: BuildTrace) -> str:
     if len(trace.strategies) < 2:
         return ""
     parts = (
-        f"{one.number} {one.verdict.value} ({one.estimate:g})" for one in trace.strategies if one.estimate
+        f"{strategy.number} {strategy.verdict.value} ({strategy.estimate:g})"
+        for strategy in trace.strategies
+        if strategy.estimate
     )
     return f"{trace.winner} of {len(trace.strategies)}: {', '.join(parts)}"
 

@@ -1,9 +1,9 @@
-"""The numbers of an engine beyond its totals: memory, compute, roofline, timing, gap, structure. As data and as sentences."""
+"""An engine: the object of `summary --json`, its facts in an order for people, and its figures."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from trex_tui.analysis.conditions import capture_document, capture_facts, doubts
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, traffic_bytes
 from trex_tui.analysis.modules import by_module, fused_words
-from trex_tui.analysis.stability import Stability, Verdict
 from trex_tui.analysis.structure import (
     Total,
     by_stream,
@@ -28,7 +27,6 @@ from trex_tui.analysis.structure import (
 )
 from trex_tui.analysis.timing import (
     SUMMARY_PERCENTILES,
-    SeriesStatistics,
     TimingStatistics,
     end_to_end,
     enqueue_against_compute,
@@ -39,9 +37,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Binding, Layer
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
+from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.text import (
-    MISSING,
     format_bytes,
     format_count,
     format_ms,
@@ -53,6 +51,8 @@ from trex_tui.text import (
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from trex_tui.report.views.lint import EngineReport
 
 MOST_TENSORS = 10
 MOST_REFORMATS = 10
@@ -160,23 +160,23 @@ def _structure(engine: Engine) -> dict[str, Any]:
     }
 
 
-def number_facts(engine: Engine) -> list[tuple[str, str]]:
-    """The same for a person: a label and a sentence each."""
+def number_sentences(engine: Engine) -> dict[str, list[str]]:
+    """The same for a person: sentences under a label."""
     facts = derived(engine)
-    lines = [
-        ("Compute", _compute_words(engine)),
-        ("Activations", _memory_words(engine)),
-        ("Streams", stream_words(engine)),
-    ]
+    lines = {
+        "Compute": [_compute_text(engine)],
+        "Activations": [_memory_text(engine)],
+        "Streams": [stream_words(engine)],
+    }
     path = critical_path(engine)
     if path is not None:
-        words = f"{format_ms(path.latency_ms)} ms, {format_pct(path.latency_pct)} % of all layers"
-        lines.append(("Critical path", f"{words}, over {plural(len(path.layers), 'layer')}"))
+        share = f"{format_ms(path.latency_ms)} ms, {format_pct(path.latency_pct)} % of all layers"
+        lines["Critical path"] = [f"{share}, over {plural(len(path.layers), 'layer')}"]
     changes = reformats(engine)
     if changes:
         latency_ms = reformat_latency_ms(engine)
-        words = "time unknown" if latency_ms is None else f"{format_ms(latency_ms)} ms"
-        lines.append(("Reformats", f"{plural(len(changes), 'layer')}, {words}"))
+        time = "time unknown" if latency_ms is None else f"{format_ms(latency_ms)} ms"
+        lines["Reformats"] = [f"{plural(len(changes), 'layer')}, {time}"]
     times = facts.roofline.latency_ms_by_bound
     bounds = [
         f"{bound.value if bound else 'unknown'} {count}"
@@ -184,19 +184,18 @@ def number_facts(engine: Engine) -> list[tuple[str, str]]:
         for bound, count in facts.roofline.counts.items()
         if count
     ]
-    lines.append(("Bound by", ", ".join(bounds) or "unknown"))
-    lines += [("", printable(one)) for one in facts.roofline.sentences[:2]]
+    lines["Bound by"] = [", ".join(bounds) or "unknown", *map(printable, facts.roofline.sentences[:2])]
     statistics = timing_statistics(engine)
     if statistics is not None and statistics.stability is not None:
         stability = statistics.stability
-        lines.append(("Timing", f"{stability.verdict.value}: {' '.join(stability.sentences)}"))
-    found = gap(engine, statistics)
-    if found is not None:
-        lines += [("Gap" if not number else "", one) for number, one in enumerate(found.sentences)]
+        lines["Timing"] = [f"{stability.verdict.value}: {' '.join(stability.sentences)}"]
+    difference = gap(engine, statistics)
+    if difference is not None and difference.sentences:
+        lines["Gap"] = list(difference.sentences)
     return lines
 
 
-def _compute_words(engine: Engine) -> str:
+def _compute_text(engine: Engine) -> str:
     compute = _compute(engine)
     if compute["macs"] is None:
         reasons = compute["layers_without_macs"]
@@ -212,7 +211,7 @@ def _compute_words(engine: Engine) -> str:
     return words + (f"; on tensor cores: {', '.join(on)} of the time" if on else "")
 
 
-def _memory_words(engine: Engine) -> str:
+def _memory_text(engine: Engine) -> str:
     memory = activation_memory(engine)
     if memory.peak_bytes is None or memory.peak_index is None:
         return "unknown"
@@ -313,39 +312,49 @@ def _latency(engine: Engine) -> dict[str, Any] | None:
     }
 
 
-def facts(engine: Engine) -> list[tuple[str, str]]:
-    """Label and value of everything worth a line about an engine; absent facts are words, not zeros."""
-    latency = end_to_end(engine)
-    lines = [
+def engine_facts(engine: Engine) -> list[tuple[str, str]]:
+    """What the engine is, and how it was built and run."""
+    return [
+        *_identity_facts(engine),
+        *_option_facts(engine.metadata),
+        ("Notes", notes_words(engine)),
+        *_binding_facts(engine),
+    ]
+
+
+def _identity_facts(engine: Engine) -> list[tuple[str, str]]:
+    return [
         ("Device", printable(engine.device_name or "not stated")),
         ("TensorRT", engine.tensorrt_version or "not stated (no log and no plan in the set)"),
-        ("Precision", _precision_words(engine)),
-        ("Layers", _layer_words(engine)),
-        ("Inputs", _binding_words([one for one in engine.bindings if one.is_input])),
-        ("Outputs", _binding_words([one for one in engine.bindings if one.is_input is False])),
-        ("Weights", _weights_words(engine)),
+        ("Precision", _precision_text(engine)),
+        ("Layers", _layers_text(engine)),
     ]
+
+
+def _binding_facts(engine: Engine) -> list[tuple[str, str]]:
+    return [
+        ("Inputs", _bindings_text([one for one in engine.bindings if one.is_input])),
+        ("Outputs", _bindings_text([one for one in engine.bindings if one.is_input is False])),
+    ]
+
+
+def _latency_facts(engine: Engine) -> list[tuple[str, str]]:
+    latency = end_to_end(engine)
     if latency is None:
-        lines.append(("Latency", "unknown: neither a performance summary nor timing rows in the set"))
-    else:
-        summary = latency.summary
-        parts = [
-            f"{label} {format_ms(value)}"
-            for label, value in (
-                ("min", summary.min_ms),
-                ("mean", summary.mean_ms),
-                ("median", summary.median_ms),
-                ("max", summary.max_ms),
-                *((f"p{percentile:g}", value) for percentile, value in summary.percentiles_ms.items()),
-            )
-            if value is not None
-        ]
-        lines.append(("Latency ms", "  ".join(parts)))
-        if latency.throughput_qps is not None:
-            lines.append(("Throughput", f"{latency.throughput_qps:.2f} qps"))
-        lines.append(("  source", latency.source))
-    lines.append(("Layer times", _profile_words(engine)))
-    return [*lines, *((label, printable(text)) for label, text in capture_facts(engine))]
+        return [("Latency", "unknown: neither a performance summary nor timing rows in the set")]
+    summary = latency.summary
+    values = {
+        "min": summary.min_ms,
+        "mean": summary.mean_ms,
+        "median": summary.median_ms,
+        "max": summary.max_ms,
+        **{f"p{percentile:g}": value for percentile, value in summary.percentiles_ms.items()},
+    }
+    known = [f"{label} {format_ms(value)}" for label, value in values.items() if value is not None]
+    facts = [("Latency ms", "  ".join(known))]
+    if latency.throughput_qps is not None:
+        facts.append(("Throughput", f"{latency.throughput_qps:.2f} qps"))
+    return [*facts, ("  source", latency.source)]
 
 
 def doubt_sentences(engine: Engine) -> list[str]:
@@ -354,13 +363,13 @@ def doubt_sentences(engine: Engine) -> list[str]:
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
-def _precision_words(engine: Engine) -> str:
+def _precision_text(engine: Engine) -> str:
     main = engine.precision.value if engine.precision else "unknown"
     allowed = engine.metadata.builder_precision
     return f"{main} (builder was allowed {printable(allowed)})" if allowed else main
 
 
-def _layer_words(engine: Engine) -> str:
+def _layers_text(engine: Engine) -> str:
     if not engine.has_graph and not engine.has_profile:
         return "unknown: neither layer information nor a profile in the set"
     idle = sum(not layer.kind.is_work for layer in engine.layers)
@@ -376,7 +385,7 @@ def _layer_words(engine: Engine) -> str:
     return words
 
 
-def _binding_words(bindings: Sequence[Binding], most: int = 6) -> str:
+def _bindings_text(bindings: Sequence[Binding], most: int = 6) -> str:
     words = []
     for one in bindings[:most]:
         shape = f" {format_shape(one.shape)}" if one.shape is not None else ""
@@ -385,7 +394,7 @@ def _binding_words(bindings: Sequence[Binding], most: int = 6) -> str:
     return ", ".join(words) + more if words else "unknown"
 
 
-def _weights_words(engine: Engine) -> str:
+def _weights_text(engine: Engine) -> str:
     if engine.weights_bytes is not None:
         return format_bytes(engine.weights_bytes)
     if engine.known_weights_bytes is None:
@@ -394,7 +403,7 @@ def _weights_words(engine: Engine) -> str:
     return f"at least {format_bytes(engine.known_weights_bytes)}; {hidden}"
 
 
-def _profile_words(engine: Engine) -> str:
+def _profile_text(engine: Engine) -> str:
     if engine.latency_sum_ms is None:
         why = "the profile could not be read" if engine.profile_unread else "no profile in the set"
         why = "the profile has no time for any layer" if engine.has_profile else why
@@ -412,13 +421,28 @@ def print_summary(engine: Engine, console: Console) -> None:
     from rich.text import Text
 
     console.print(Text(printable(engine.name), style="bold"))
-    console.print(_facts_grid(facts(engine)))
+    facts = [
+        *_identity_facts(engine),
+        *_binding_facts(engine),
+        ("Weights", _weights_text(engine)),
+        *_latency_facts(engine),
+        ("Layer times", _profile_text(engine)),
+        *condition_facts(engine),
+    ]
+    console.print(_facts_grid(facts))
     for title, totals in (("Kind", total_by_kind(engine)), ("Precision", total_by_precision(engine))):
         if totals:
             console.print()
             console.print(_totals_table(title, totals, "█" if console.encoding.startswith("utf") else "#"))
     console.print()
-    console.print(_facts_grid(number_facts(engine)))
+    numbers = number_sentences(engine).items()
+    console.print(
+        _facts_grid(
+            (label if index == 0 else "", sentence)
+            for label, sentences in numbers
+            for index, sentence in enumerate(sentences)
+        )
+    )
     for sentence in doubt_sentences(engine):
         console.print(Text(f"caution: {sentence}", style="yellow"))
     for diagnostic in engine.diagnostics:
@@ -426,7 +450,7 @@ def print_summary(engine: Engine, console: Console) -> None:
     console.print()
 
 
-def _facts_grid(lines: Sequence[tuple[str, str]]) -> RenderableType:
+def _facts_grid(lines: Iterable[tuple[str, str]]) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
@@ -455,21 +479,6 @@ def _totals_table(title: str, totals: Sequence[Total], mark: str) -> RenderableT
     return table
 
 
-NO_RUN = "Neither a performance summary nor timing rows in this set: the latency end to end is unknown."
-
-SERIES = (
-    ("latency", "latency"),
-    ("compute", "compute"),
-    ("enqueue", "enqueue"),
-    ("h2d", "H2D"),
-    ("d2h", "D2H"),
-)
-"""Attribute of the statistics, and its heading."""
-STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "max")
-_MEDIAN = STATISTICS.index("median")
-
-_ENGINE_FACTS = ("Device", "TensorRT", "Precision", "Layers")
-_BINDINGS = ("Inputs", "Outputs")
 _USUAL = frozenset({"", "-1", "disabled", "default", "none"})
 # Label of trtexec's log, words for it, and values that are not worth a word. `{}` is the value.
 _BUILD_OPTIONS = (
@@ -502,41 +511,46 @@ class Analysis:
 
     Attributes:
         statistics: Of the timing run; None if no file has any.
-        words: Label -> sentences, as `number_facts` tells them.
+        sentences: By label.
     """
 
     statistics: TimingStatistics | None
-    words: Mapping[str, tuple[str, ...]]
+    sentences: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An engine and what the sections about it are made from.
+
+    Attributes:
+        summary: The engine's part of `summary --json`.
+        top: Rows of a table; None for all.
+    """
+
+    engine: Engine
+    summary: Mapping[str, Any]
+    analysis: Analysis
+    lint: EngineReport
+    top: int | None = TOP
+
+
+def make_subject(lint: EngineReport, top: int | None = TOP) -> Subject:
+    """Compute what is known of an engine: seconds for 20 000 layers."""
+    engine = lint.engine
+    return Subject(engine, engine_summary(engine), analyse(engine), lint, top)
 
 
 def analyse(engine: Engine) -> Analysis:
     """Compute it: up to a second for 20 000 layers or long timing runs."""
-    words: dict[str, list[str]] = {}
-    label = ""
-    for name, sentence in number_facts(engine):
-        label = name or label
-        words.setdefault(label, []).append(sentence)
-    return Analysis(timing_statistics(engine), {name: tuple(lines) for name, lines in words.items()})
-
-
-def engine_facts(engine: Engine) -> list[tuple[str, str]]:
-    """What the engine is, and how it was built and run."""
-    known = dict(facts(engine))
-    metadata = engine.metadata
-    return [
-        *((label, known[label]) for label in _ENGINE_FACTS),
-        *_option_facts(metadata),
-        ("Notes", notes_words(engine)),
-        *((label, known[label]) for label in _BINDINGS),
-    ]
+    return Analysis(timing_statistics(engine), number_sentences(engine))
 
 
 def _option_facts(metadata: Metadata) -> list[tuple[str, str]]:
     if not metadata.build_options and not metadata.inference_options:
         return [("Options", "not stated (no log and no metadata in the set)")]
     return [
-        ("Built with", _option_words(metadata.build_options, _BUILD_OPTIONS)),
-        ("Run with", _option_words(metadata.inference_options, _RUN_OPTIONS)),
+        ("Built with", _options_text(metadata.build_options, _BUILD_OPTIONS)),
+        ("Run with", _options_text(metadata.inference_options, _RUN_OPTIONS)),
     ]
 
 
@@ -547,19 +561,19 @@ def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[s
 
 def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
     """Weights and activations."""
-    return [("Weights", dict(facts(engine))["Weights"]), *_told(analysis, ("Activations",))]
+    return [("Weights", _weights_text(engine)), *_number_facts(analysis, ("Activations",))]
 
 
 def work_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
     """What the layers do, and how they hang together."""
-    lines = [("Layer times", dict(facts(engine))["Layer times"])] if engine.has_profile else []
-    return lines + _told(analysis, ("Compute", "Streams", "Critical path", "Reformats"))
+    facts = [("Layer times", _profile_text(engine))] if engine.has_profile else []
+    return facts + _number_facts(analysis, ("Compute", "Streams", "Critical path", "Reformats"))
 
 
-def _told(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tuple[str, str]]:
+def _number_facts(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tuple[str, str]]:
     if analysis is None:
         return [(label, "…") for label in labels]
-    return [(label, " ".join(analysis.words[label])) for label in labels if label in analysis.words]
+    return [(label, " ".join(analysis.sentences[label])) for label in labels if label in analysis.sentences]
 
 
 def no_profile(engine: Engine) -> str:
@@ -568,31 +582,17 @@ def no_profile(engine: Engine) -> str:
     return f"{why}: latency is unknown."
 
 
-def gap_sentences(engine: Engine, analysis: Analysis | None) -> tuple[str, ...]:
+def gap_sentences(engine: Engine, analysis: Analysis | None) -> Sequence[str]:
     """The sum of the layers against the latency end to end."""
     if not engine.has_profile:
         return ()
-    return ("…",) if analysis is None else analysis.words.get("Gap", ())
+    return ("…",) if analysis is None else analysis.sentences.get("Gap", ())
 
 
-def bound_sentences(analysis: Analysis | None) -> tuple[str, ...]:
+def bound_sentences(analysis: Analysis | None) -> list[str]:
     """What keeps layers from being put under the roof."""
-    lines = () if analysis is None else analysis.words.get("Bound by", ())[1:]
-    return tuple(f"{line[:1].upper()}{line[1:]}." for line in lines)
-
-
-def stability_words(analysis: Analysis) -> str:
-    """The verdict on the timing run, and what it rests on."""
-    run = analysis.statistics.stability if analysis.statistics else None
-    return "unknown: no timing rows in this set" if run is None else steadiness_words(run)
-
-
-def steadiness_words(run: Stability) -> str:
-    """The verdict in a word, unless the sentences behind it begin with one."""
-    told = " ".join(run.sentences)
-    if run.verdict is Verdict.STABLE:
-        return told
-    return f"{run.verdict.value}: {told}" if told else run.verdict.value
+    _, *lines = ("",) if analysis is None else analysis.sentences["Bound by"]
+    return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
 
 def notes_words(engine: Engine) -> str:
@@ -604,7 +604,7 @@ def notes_words(engine: Engine) -> str:
     return ", ".join(plural(counts[severity], names[severity]) for severity in Severity if counts[severity])
 
 
-def _option_words(options: Mapping[str, object], wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> str:
+def _options_text(options: Mapping[str, object], wanted: tuple[tuple[str, str, tuple[str, ...]], ...]) -> str:
     if not options:
         return "not stated"
     words = []
@@ -615,42 +615,63 @@ def _option_words(options: Mapping[str, object], wanted: tuple[tuple[str, str, t
     return ", ".join(words) or "the usual options"
 
 
-def performance_table(
-    statistics: TimingStatistics, most: int = len(SERIES)
-) -> tuple[list[tuple[str, ...]], list[tuple[str, str]]]:
-    """The statistics as rows of cells, headings first, and the series beyond `most` as facts, by their medians."""
-    present = [
-        (heading, _figures(series))
-        for attribute, heading in SERIES
-        if (series := getattr(statistics, attribute)) is not None
-    ]
-    shown = present[:most]
-    rows = [("ms", *(heading for heading, _ in shown))] if shown else []
-    for place, name in enumerate(STATISTICS):
-        cells = [figures[place] for _, figures in shown]
-        if any(cell != MISSING for cell in cells):
-            rows.append((name, *cells))
-    others = [(f"{heading} ms", f"median {figures[_MEDIAN]}") for heading, figures in present[most:]]
-    return rows, others
+# Keys of the summary, name of the figure, words for it, unit.
+_FIGURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("latency", "median_ms"), "Median latency, end to end", "ms"),
+    (("latency", "p99_ms"), "Latency p99, end to end", "ms"),
+    (("throughput_qps",), "Throughput", "qps"),
+    (("latency_sum_ms",), "Sum of the layers' times", "ms"),
+    (("layers",), "Layers", ""),
+    (("compute", "macs"), "Multiply-accumulates", "MAC"),
+    (("known_weights_bytes",), "Weights", ""),
+    (("memory", "peak_live_activation_bytes"), "Activations live at once", ""),
+    (("memory", "traffic_bytes"), "Traffic per inference", ""),
+    (("structure", "critical_path", "latency_ms"), "Critical path", "ms"),
+    (("structure", "reformats", "latency_ms"), "Reformats", "ms"),
+)
+_LOWER_BOUNDS = {
+    "known_weights_bytes": ("layers_hiding_weights",),
+    "peak_live_activation_bytes": ("memory", "tensors_of_unknown_size"),
+}
+"""Figure -> what says that it could not include everything."""
 
 
-def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
-    """The throughput, if any file tells it."""
-    value = statistics.throughput_qps
-    return [] if value is None else [("Throughput", f"{value:.2f} qps")]
-
-
-def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
-    """Steadiness and source of the timing run."""
-    statistics = analysis.statistics
-    return (
-        []
-        if statistics is None
-        else [("Steadiness", stability_words(analysis)), ("Source", statistics.origin)]
+def summary_sections(subject: Subject) -> Iterator[Section]:
+    """What the engine is, and its figures."""
+    engine, analysis = subject.engine, subject.analysis
+    files = ", ".join(
+        f"{kind.value.replace('_', ' ')}: {printable(path.name)}" for kind, path in engine.files.items()
     )
+    facts = [
+        *engine_facts(engine),
+        *memory_facts(engine, analysis),
+        *work_facts(engine, analysis),
+        ("Files", files),
+    ]
+    yield Section("summary", "Summary", facts=facts, tables=[_figures(subject)])
 
 
-def _figures(series: SeriesStatistics) -> list[str]:
-    percentiles = (series.percentiles_ms.get(one) for one in (90.0, 95.0, 99.0))
-    values = (series.min_ms, series.median_ms, series.mean_ms, *percentiles, series.max_ms)
-    return [format_ms(value) for value in values]
+def _figures(subject: Subject) -> Table:
+    columns = (
+        Column("figure", "Key"),
+        Column("title", "Figure"),
+        Column("value", "Value", is_number=True, help="As trex-tui summary --json has it."),
+        Column("unit", "Unit"),
+    )
+    rows = []
+    for keys, title, unit in _FIGURES:
+        value = _at(subject.summary, keys)
+        if value is None:
+            continue
+        is_least = bool(_at(subject.summary, _LOWER_BOUNDS.get(keys[-1], ("",))))
+        text = ("at least " if is_least else "") + format_number(keys[-1], value)
+        raw_unit = "bytes" if keys[-1].endswith("_bytes") else unit
+        key = ".".join(keys)
+        rows.append([key, title, Cell(value, text), Cell(raw_unit, unit)])
+    return Table("figures", columns, rows)
+
+
+def _at(document: Any, keys: tuple[str, ...]) -> Any:  # noqa: ANN401 - a part of a document
+    for key in keys:
+        document = document.get(key) if document else None
+    return document

@@ -19,8 +19,7 @@ from trex_tui.report.document import Chart, Column, Section, Table, is_missing, 
 from trex_tui.report.render_csv import table_csv
 from trex_tui.report.render_markdown import table_markdown
 from trex_tui.report.render_text import print_table
-from trex_tui.report.views.engine import by_bound, by_tensor_cores, no_profile
-from trex_tui.report.views.subject import Subject
+from trex_tui.report.views.engine import Subject, by_bound, by_tensor_cores, no_profile
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, plural, printable
 
 if TYPE_CHECKING:

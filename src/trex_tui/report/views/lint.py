@@ -1,18 +1,28 @@
-"""What lint found, for people, scripts, code hosts and pull requests."""
+"""What lint found: one list of entries, its columns, and the sentences that every form of it shares."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Evidence, Judged, LintResult, NotChecked, Rule, Severity, Suppressed
+from trex_tui.report.charts.figure import as_sentence
+from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import MISSING, format_ms, format_pct, plural, printable, shorten_middle
+
+LEVELS = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+MARKS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "i", Severity.GOOD: "✓"}
+"""Severities in one cell, told apart without colour."""
+MOST_LAYERS = 200
+"""Layers named below a finding; the rest is a number."""
+MOST_NAMES = 3
+"""Layers named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +40,13 @@ class EngineReport:
         """A time in percent of the sum over layers."""
         total = self.engine.latency_sum_ms
         return None if ms is None or not total else 100.0 * ms / total
+
+    def format_time(self, ms: float | None) -> str:
+        """`0.123 ms (4.5 %)`; `unknown` for None."""
+        if ms is None:
+            return "unknown"
+        share = self.pct(ms)
+        return f"{format_ms(ms)} ms" + (f" ({format_pct(share)} %)" if share is not None else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +69,22 @@ class LintReport:
         return any(one.result.fails(self.config.fail_on) for one in self.engines)
 
     @property
+    def failures(self) -> list[str]:
+        """Why the command fails, in lines; empty if it does not."""
+        fail_on = self.config.fail_on
+        if fail_on is None or not self.fails:
+            return []
+        if isinstance(fail_on, Severity):
+            severities = (judged.severity for one in self.engines for judged in one.result.findings)
+            count = sum(severity.rank <= fail_on.rank for severity in severities)
+            return [f"{plural(count, 'finding')} at or above {fail_on.value}"]
+        return [
+            f"gate fell: {fail_on.text}: {one.engine.name} has {one.result.count(fail_on.metric)}"
+            for one in self.engines
+            if one.result.fails(fail_on)
+        ]
+
+    @property
     def broken_rules(self) -> tuple[str, ...]:
         """Ids of the rules that broke for any engine."""
         return tuple(sorted({name for one in self.engines for name in one.result.failed}))
@@ -68,119 +101,124 @@ def fingerprint(report: EngineReport, judged: Judged) -> str:
     return digest.hexdigest()[:16]
 
 
-def count_words(result: LintResult) -> str:
+# Sentences
+
+
+def count_findings(result: LintResult) -> str:
     """`1 error, 2 warnings, 3 infos`, without those there are none of; `no findings`; `no rule ran`."""
     if not result.rules:
         return "no rule ran"
-    parts = [
-        plural(result.counts[severity], severity.value)
-        for severity in Severity
-        if severity is not Severity.GOOD and result.counts[severity]
-    ]
-    return ", ".join(parts) or "no findings"
+    counts = [plural(result.counts[level], level.value) for level in LEVELS if result.counts[level]]
+    return ", ".join(counts) or "no findings"
 
 
-def total_words(report: EngineReport) -> str:
-    """What all findings could win together."""
+def describe_savings(report: EngineReport) -> str:
+    """What all findings could win together; empty where nothing is known of nothing."""
     stakes = report.result.stakes
     if stakes.total_ms is None:
         return "milliseconds at stake unknown" if report.result.findings else ""
-    words = f"{format_ms(stakes.total_ms)} ms at stake"
     share = report.pct(stakes.layers_ms)
+    text = f"{format_ms(stakes.total_ms)} ms at stake"
     if share is not None:
-        words += f" ({format_pct(share)} % of the layers' time)"
+        text += f" ({format_pct(share)} % of the layers' time)"
     if stakes.end_to_end_ms is not None:
-        words += f", {format_ms(stakes.end_to_end_ms)} ms end to end"
-    return words
+        text += f", {format_ms(stakes.end_to_end_ms)} ms end to end"
+    return text
 
 
-def stake_words(report: EngineReport, judged: Judged) -> str:
+def describe_summary(report: EngineReport) -> list[str]:
+    """How many findings there are, what they could win, how many are not shown."""
+    milder = report.result.milder
+    left_out = f"{plural(milder, 'milder finding')} not shown" if milder else ""
+    parts = (count_findings(report.result), describe_savings(report), left_out)
+    return [part for part in parts if part]
+
+
+def describe_saving(report: EngineReport, judged: Judged) -> str:
     """Time of the layers and the part of it that could be won; `unknown` without a profile."""
     if judged.stake_ms is None:
         if judged.layer_ms is None:
             return "stake unknown" if judged.layers else "no stake"
-        return f"stake unknown, layers take {_time(report, judged.layer_ms)}"
-    words = f"stake {_time(report, judged.stake_ms)}"
+        return f"stake unknown, layers take {report.format_time(judged.layer_ms)}"
+    text = f"stake {report.format_time(judged.stake_ms)}"
     if judged.layer_ms is not None and judged.layer_ms > judged.stake_ms:
-        words += f" of {format_ms(judged.layer_ms)} ms"
-    return words
+        text += f" of {format_ms(judged.layer_ms)} ms"
+    return text
 
 
-def _time(report: EngineReport, ms: float) -> str:
-    share = report.pct(ms)
-    return f"{format_ms(ms)} ms" + (f" ({format_pct(share)} %)" if share is not None else "")
-
-
-def not_checked_words(result: LintResult) -> list[tuple[str, str]]:
+def group_not_checked(result: LintResult) -> list[tuple[str, str]]:
     """Ids of rules and why they could not look, rules with the same reason together."""
-    by_reason: dict[str, list[NotChecked]] = {}
-    for one in result.not_checked:
-        by_reason.setdefault(one.reason, []).append(one)
-    words = []
-    for reason, several in by_reason.items():
-        names = [
-            one.rule + (f" ({plural(one.layers, 'layer')})" if one.layers is not None else "")
-            for one in several
-        ]
-        words.append((", ".join(names), printable(reason)))
-    return words
+    by_reason: dict[str, list[str]] = {}
+    for missing in result.not_checked:
+        which = f" ({plural(missing.layers, 'layer')})" if missing.layers is not None else ""
+        by_reason.setdefault(missing.reason, []).append(missing.rule + which)
+    return [(", ".join(rules), printable(reason)) for reason, rules in by_reason.items()]
 
 
-def left_out_words(result: LintResult) -> str:
-    """How many findings are not shown; empty if all are."""
-    return f"{plural(result.milder, 'milder finding')} not shown" if result.milder else ""
-
-
-def names_words(layers: Sequence[Layer], most: int, width: int = 0) -> list[str]:
+def name_layers(layers: Sequence[Layer], most: int = MOST_NAMES, width: int = 0) -> list[str]:
     """Index and name of the first layers, harmless, and how many more there are.
 
     Args:
         width: Longer names lose their middle; 0 for no limit.
     """
-    names = [printable(layer.name) for layer in layers[:most]]
-    words = [
-        f"{layer.index} {shorten_middle(name, width) if width else name}"
-        for layer, name in zip(layers, names, strict=False)
-    ]
-    return words + ([f"and {len(layers) - most} more"] if len(layers) > most else [])
+    names = []
+    for layer in layers[:most]:
+        name = printable(layer.name)
+        names.append(f"{layer.index} {shorten_middle(name, width) if width else name}")
+    return names + ([f"and {len(layers) - most} more"] if len(layers) > most else [])
 
 
-MOST_LAYERS = 200
-"""Layers named below a finding; the rest is a number."""
-MARKS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "i", Severity.GOOD: "✓"}
-"""Severities in one cell, told apart without colour."""
-NOT_CHECKED_MARK, SUPPRESSED_MARK = "?", "–"
+# The list of all that lint says
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the list: a finding, something well done, a finding left out, or a rule that could not look.
+    """A finding, something well done, a finding left out, or a rule that could not look.
 
     Attributes:
-        rule: Id of the rule.
-        mark: In one cell.
-        state: In a word.
-        title: What the rule is about; of what could not be looked at, what it needs.
         judged: None for a rule that could not look.
         suppressed: Why it is left out; None if it is not.
         not_checked: None for findings.
     """
 
-    rule: str
-    mark: str
-    state: str
-    title: str
+    report: EngineReport
     judged: Judged | None = None
     suppressed: Suppressed | None = None
     not_checked: NotChecked | None = None
 
     @property
+    def rule(self) -> str:
+        """Id of the rule."""
+        if self.judged is not None:
+            return self.judged.rule.id
+        return self.not_checked.rule if self.not_checked else ""
+
+    @property
+    def severity(self) -> Severity | None:
+        """None for a rule that could not look, and for what is left out."""
+        return self.judged.severity if self.judged is not None and self.suppressed is None else None
+
+    @property
+    def mark(self) -> str:
+        """The state in one cell."""
+        return MARKS[self.severity] if self.severity else "–" if self.suppressed else "?"
+
+    @property
+    def state(self) -> str:
+        """Severity, `suppressed` or `not checked`."""
+        return self.severity.value if self.severity else "suppressed" if self.suppressed else "not checked"
+
+    @property
     def message(self) -> str:
         """What was found, or why nothing could be."""
-        if self.not_checked is not None:
-            return f"not checked: {self.not_checked.reason}"
-        assert self.judged is not None
-        return self.judged.message
+        if self.judged is not None:
+            return self.judged.message
+        return f"not checked: {self.not_checked.reason}" if self.not_checked else ""
+
+    @property
+    def title(self) -> str:
+        """What the rule is about; of what could not be looked at, what it needs."""
+        return self.judged.rule.title if self.judged is not None else self.message
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -193,50 +231,126 @@ class Entry:
         return self.judged.stake_ms if self.judged is not None and self.suppressed is None else None
 
     @property
-    def severity(self) -> Severity | None:
-        """None for a rule that could not look, and for what is left out."""
-        return self.judged.severity if self.judged is not None and self.suppressed is None else None
+    def place(self) -> str:
+        """Name of the first layer."""
+        return self.report.engine.layers[self.layers[0]].name if self.layers else "the engine"
 
 
-def entries(result: LintResult) -> list[Entry]:
+def list_entries(report: EngineReport) -> list[Entry]:
     """Everything, the worst first: findings, what is well done, what is left out, what could not be looked at."""
-    found = [
-        Entry(one.rule.id, MARKS[one.severity], one.severity.value, one.rule.title, one)
-        for one in (*result.findings, *result.positives)
+    result = report.result
+    return [
+        *(Entry(report, judged) for judged in (*result.findings, *result.positives)),
+        *(Entry(report, taken.judged, suppressed=taken) for taken in result.suppressed),
+        *(Entry(report, not_checked=missing) for missing in result.not_checked),
     ]
-    found += [
-        Entry(one.judged.rule.id, SUPPRESSED_MARK, "suppressed", one.judged.rule.title, one.judged, one)
-        for one in result.suppressed
-    ]
-    found += [
-        Entry(one.rule, NOT_CHECKED_MARK, "not checked", f"not checked: {one.reason}", not_checked=one)
-        for one in result.not_checked
-    ]
-    return found
 
 
-def summary_words(result: LintResult, engine: Engine, width: int | None = None) -> str:
+def _list_layers(entry: Entry) -> Cell:
+    names = name_layers([entry.report.engine.layers[index] for index in entry.layers])
+    return Cell(list(entry.layers), "; ".join(names) or "the engine")
+
+
+_RULE = Column("rule", "Rule", value=lambda entry: entry.rule)
+_MESSAGE = Column("message", "Finding", value=lambda entry: entry.message)
+_STAKE = Column("stake_ms", "Stake ms", value=lambda entry: entry.stake_ms, is_number=True)
+
+FINDING_COLUMNS = (
+    Column("severity", "Severity", value=lambda entry: entry.state),
+    _RULE,
+    _MESSAGE,
+    Column("layers", "Layers", value=_list_layers),
+    replace(_STAKE, has_bar=True, help="Time that could be won."),
+    Column("stake_pct", "%", value=lambda entry: entry.report.pct(entry.stake_ms), is_number=True),
+    Column("remedy", "What to do", value=lambda entry: entry.judged.remedy),
+)
+STRENGTH_COLUMNS = (_RULE, replace(_MESSAGE, title="Well done"))
+SUPPRESSED_COLUMNS = (
+    _RULE,
+    _MESSAGE,
+    Column("reason", "Why left out", value=lambda entry: entry.suppressed.reason),
+    Column("origin", "Stated in", value=lambda entry: entry.suppressed.origin),
+)
+NOT_CHECKED_COLUMNS = (Column("rules", "Rules"), Column("reason", "Why they could not look"))
+SCREEN_COLUMNS = (
+    Column("mark", "", value=lambda entry: entry.mark, width=1, help="How much it matters."),
+    replace(_RULE, width=10, help="Id of the rule."),
+    replace(
+        _STAKE,
+        title="At stake",
+        width=9,
+        help="stake_ms: milliseconds that could be won, by the rule's estimate.",
+    ),
+    Column(
+        "layers",
+        "Layers",
+        value=lambda entry: len(entry.layers) or None,
+        is_number=True,
+        width=6,
+        priority=1,
+        help="How many layers it is about.",
+    ),
+    Column("title", "Finding", value=lambda entry: entry.title, flex=True, width=40),
+    Column("where", "Where", value=lambda entry: entry.place, flex=True, width=20, priority=2),
+    Column(
+        "confidence",
+        "Sure",
+        value=lambda entry: entry.judged.confidence.value if entry.judged else None,
+        width=6,
+        priority=3,
+        help="How sure the rule is of its milliseconds.",
+    ),
+)
+
+
+def lint_sections(report: EngineReport, top: int | None) -> Iterator[Section]:
+    """Findings with what they cost and what to do, what is well done, and what could not be looked at."""
+    result = report.result
+    everything = list_entries(report)
+    groups = (
+        ("findings", FINDING_COLUMNS, len(result.findings), "finding", ""),
+        ("well_done", STRENGTH_COLUMNS, len(result.positives), "remark", "Well done"),
+        ("suppressed", SUPPRESSED_COLUMNS, len(result.suppressed), "finding", "Suppressed"),
+    )
+    tables, start = [], 0
+    for table_id, columns, count, noun, title in groups:
+        items = everything[start : start + count]
+        start += count
+        if items:
+            tables.append(make_table(table_id, columns, items, top=top, noun=noun, title=title))
+    if missing := group_not_checked(result):
+        tables.append(make_table("not_checked", NOT_CHECKED_COLUMNS, missing, title="Not checked"))
+    sentence = as_sentence("; ".join(describe_summary(report)))
+    yield Section("lint", "Findings", sentences=[sentence], tables=tables)
+
+
+# Screens
+
+
+def fit_summary(report: EngineReport, width: int | None = None) -> str:
     """How many of each, and what all of them could win.
 
     Args:
-        width: Cells that there are: words give way before numbers do.
+        width: Cells that there are: text gives way before numbers do.
     """
-    named = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "info"))
-    counts = ", ".join(plural(result.counts[severity], word) for severity, word in named)
-    few = (
-        " ".join(f"{MARKS[one]} {result.counts[one]}" for one, _ in named if result.counts[one])
-        or "nothing found"
-    )
-    stake = end = unchecked = brief = ""
+    result, counts = report.result, report.result.counts
+    long = ", ".join(plural(counts[level], level.value) for level in LEVELS)
+    short = " ".join(f"{MARKS[level]} {counts[level]}" for level in LEVELS if counts[level])
+    short = short or "nothing found"
+    stake = end = brief = unchecked = ""
     if result.stake_ms is not None:
-        stake = f" · at stake {format_ms(result.stake_ms)} ms{_share(result.stake_ms, engine)}"
+        stake = f" · at stake {report.format_time(result.stake_ms)}"
     if result.stakes.end_to_end_ms is not None:
         number = format_ms(result.stakes.end_to_end_ms)
         end, brief = f", end to end about {number} ms", f", {number} end to end"
     if result.not_checked:
-        unchecked = f" · {plural(len({one.rule for one in result.not_checked}), 'rule')} not checked"
-    forms = (counts + stake + end + unchecked, few + stake + end + unchecked, few + stake + brief + unchecked)
-    return next((form for form in forms if width is None or len(form) <= width), few + stake + brief)
+        unchecked = f" · {plural(result.rules_not_checked, 'rule')} not checked"
+    forms = (
+        long + stake + end + unchecked,
+        short + stake + end + unchecked,
+        short + stake + brief + unchecked,
+    )
+    return next((form for form in forms if width is None or len(form) <= width), short + stake + brief)
 
 
 def tab_badge(result: LintResult) -> str:
@@ -247,129 +361,100 @@ def tab_badge(result: LintResult) -> str:
 
 def worst_lines(result: LintResult, most: int) -> list[Line]:
     """The worst findings, a line each, for the overview."""
-    lines = [
-        Line(_short(one), label=f"{MARKS[one.severity]} {one.rule.id}") for one in result.findings[:most]
-    ]
     rest = len(result.findings) - most
-    if rest > 0:
-        lines.append(Line(f"and {rest} more", "muted"))
-    if not lines:
-        looked = f"{plural(len(result.rules), 'rule')} looked"
-        lines.append(
-            Line(
-                f"Nothing found: {looked}, {len({one.rule for one in result.not_checked})} could not.",
-                "muted",
-            )
-        )
-    return lines
+    if not result.findings:
+        looked = f"{plural(len(result.rules), 'rule')} looked, {result.rules_not_checked} could not"
+        return [Line(f"Nothing found: {looked}.", "muted")]
+    lines = [_short_line(judged) for judged in result.findings[:most]]
+    return [*lines, Line(f"and {rest} more", "muted")] if rest > 0 else lines
 
 
 def layer_marks(result: LintResult) -> dict[int, Severity]:
     """Of each layer that something was found about, the worst severity."""
-    return {index: found[0].severity for index, found in result.by_layer.items()}
+    return {index: findings[0].severity for index, findings in result.by_layer.items()}
 
 
 def layer_finding_lines(result: LintResult, index: int) -> list[Line]:
     """The findings about a layer, for its details."""
-    return [
-        Line(_short(one), label=f"{MARKS[one.severity]} {one.rule.id}", indent=2)
-        for one in result.by_layer.get(index, ())
-    ]
+    return [_short_line(judged, indent=2) for judged in result.by_layer.get(index, ())]
 
 
-def _short(one: Judged) -> str:
-    stake = f" [{format_ms(one.stake_ms)} ms at stake]" if one.stake_ms is not None else ""
-    return one.message + stake
+def _short_line(judged: Judged, indent: int = 0) -> Line:
+    stake = f" [{format_ms(judged.stake_ms)} ms at stake]" if judged.stake_ms is not None else ""
+    return Line(judged.message + stake, label=f"{MARKS[judged.severity]} {judged.rule.id}", indent=indent)
 
 
-def finding_lines(engine: Engine, entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
-    """All about one line of the list: what it means, what to do, where the rule comes from, and its layers.
+def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
+    """All about an entry: what it means, what to do, where the rule comes from, and its layers.
 
     Args:
         rules: Where the rule of something that was not checked is looked up.
     """
-    rule = entry.judged.rule if entry.judged else next((one for one in rules if one.id == entry.rule), None)
+    judged, missing = entry.judged, entry.not_checked
+    rule = judged.rule if judged else next((one for one in rules if one.id == entry.rule), None)
     yield Line(f"{entry.rule}: {rule.title}" if rule else entry.rule, "heading")
-    if entry.judged is None:
-        assert entry.not_checked is not None
-        which = entry.not_checked.layers
-        yield Line("Not checked" + (f" at {plural(which, 'layer')}" if which is not None else ""))
-        yield Line(entry.not_checked.reason)
-    else:
-        yield from _weight_lines(engine, entry.judged)
+    if missing is not None:
+        which = f" at {plural(missing.layers, 'layer')}" if missing.layers is not None else ""
+        yield Line(f"Not checked{which}")
+        yield Line(missing.reason)
+    if judged is not None:
+        yield from _weight_lines(entry.report, judged)
     if entry.suppressed is not None:
         yield Line("Left out", "section")
         yield Line(entry.suppressed.reason, label="Reason", indent=2)
         yield Line(entry.suppressed.origin, label="Stated in", indent=2)
     if rule is not None:
-        yield from _rule_lines(rule, entry.judged)
-    if entry.judged is not None:
-        yield from _layer_lines(engine, entry.judged)
+        yield from _rule_lines(rule, judged)
+    if judged is not None and judged.layers:
+        yield from _layer_lines(entry.report.engine, judged)
 
 
-def _weight_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
+def _weight_lines(report: EngineReport, judged: Judged) -> Iterator[Line]:
     yield Line(judged.message)
     milder = ", one step milder than the rule: small stake or low confidence" if judged.is_demoted else ""
     yield Line(judged.severity.value + milder, label="Severity")
     if judged.severity is not Severity.GOOD:
-        stake = (
-            f"{format_ms(judged.stake_ms)} ms{_share(judged.stake_ms, engine)}"
-            if judged.stake_ms is not None
-            else "unknown"
-        )
-        yield Line(stake, label="At stake")
+        yield Line(report.format_time(judged.stake_ms), label="At stake")
         if judged.finding.formula:
             yield Line(judged.finding.formula, label="Estimate")
         yield Line(judged.confidence.value, label="Confidence")
     if judged.layers:
-        time = (
-            f"{format_ms(judged.layer_ms)} ms{_share(judged.layer_ms, engine)}"
-            if judged.layer_ms is not None
-            else "unknown"
-        )
-        lacking = judged.layers_without_time
-        time += (
-            f", {plural(lacking, 'layer')} without a time" if lacking and judged.layer_ms is not None else ""
-        )
+        time, lacking = report.format_time(judged.layer_ms), judged.layers_without_time
+        if lacking and judged.layer_ms is not None:
+            time += f", {plural(lacking, 'layer')} without a time"
         yield Line(time, label="Layers take")
     if judged.finding.evidence:
         yield Line("Evidence", "section")
-        for one in judged.finding.evidence:
-            yield Line(evidence_text(one), label=one.name, indent=2)
+        for evidence in judged.finding.evidence:
+            yield Line(format_evidence(evidence), label=evidence.name, indent=2)
 
 
 def _rule_lines(rule: Rule, judged: Judged | None) -> Iterator[Line]:
-    parts = (
-        ("What to do", judged.remedy if judged is not None else rule.remedy),
-        ("Why it matters", rule.why),
-        ("What the rule looks for", rule.looks_for),
-        ("What it leaves alone", rule.not_when),
-    )
-    for title, text in parts:
-        if text:
+    parts = {
+        "What to do": [judged.remedy if judged is not None else rule.remedy],
+        "Why it matters": [rule.why],
+        "What the rule looks for": [rule.looks_for],
+        "What it leaves alone": [rule.not_when],
+        "Read on": rule.references,
+    }
+    for title, texts in parts.items():
+        if any(texts):
             yield Line(title, "section")
-            yield Line(text, indent=2)
-    if rule.references:
-        yield Line("Read on", "section")
-        yield from (Line(reference, indent=2) for reference in rule.references)
+            yield from (Line(text, indent=2) for text in texts)
 
 
 def _layer_lines(engine: Engine, judged: Judged) -> Iterator[Line]:
-    if not judged.layers:
-        return
     yield Line(f"{plural(len(judged.layers), 'layer')}", "section")
     for index in judged.layers[:MOST_LAYERS]:
-        layer = engine.layers[index]
-        stake = judged.finding.stakes_ms.get(index)
-        figures = f"{format_ms(layer.latency_ms)} ms" + (
-            f", {format_ms(stake)} at stake" if stake is not None else ""
-        )
+        layer, stake = engine.layers[index], judged.finding.stakes_ms.get(index)
+        figures = f"{format_ms(layer.latency_ms)} ms"
+        figures += f", {format_ms(stake)} at stake" if stake is not None else ""
         yield Line(f"{layer.name}  ({figures})", label=str(index), indent=2, target=index)
     if len(judged.layers) > MOST_LAYERS:
         yield Line(f"and {len(judged.layers) - MOST_LAYERS} more", "muted", indent=2)
 
 
-def evidence_text(evidence: Evidence) -> str:
+def format_evidence(evidence: Evidence) -> str:
     """A value as the unit in its name asks for."""
     value = evidence.value
     if value is None:
@@ -379,8 +464,3 @@ def evidence_text(evidence: Evidence) -> str:
             return format_ms(value)
         return format_pct(value) if evidence.name.endswith("_pct") else f"{value:.4g}"
     return str(value)
-
-
-def _share(ms: float | None, engine: Engine) -> str:
-    total = engine.latency_sum_ms
-    return f" ({format_pct(100.0 * ms / total)} %)" if ms is not None and total else ""

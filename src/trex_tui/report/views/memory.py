@@ -19,8 +19,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.document import Chart, Column, Section, Table, make_table
-from trex_tui.report.views.engine import memory_facts
-from trex_tui.report.views.subject import Subject
+from trex_tui.report.views.engine import Subject, memory_facts
 from trex_tui.text import format_bytes, format_shape, plural
 
 NO_LAYER_INFO = "No layer information in this set: what is in memory is unknown."

@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from trex_tui.errors import Diagnostic
-from trex_tui.report.document import TOP, Document, Part, Section
+from trex_tui.report.document import TOP, Column, Document, Part, Section, make_table
 from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document, sections
-from trex_tui.report.views.engine import condition_facts, doubt_sentences
-from trex_tui.report.views.findings import lint_sections, note_sections
+from trex_tui.report.views.engine import (
+    Subject,
+    condition_facts,
+    doubt_sentences,
+    make_subject,
+    summary_sections,
+)
 from trex_tui.report.views.layers import group_sections, hot_sections, roofline_sections
-from trex_tui.report.views.lint import EngineReport
+from trex_tui.report.views.lint import EngineReport, lint_sections
 from trex_tui.report.views.memory import memory_sections
-from trex_tui.report.views.subject import Subject, subject_of
-from trex_tui.report.views.timing import summary_sections, timing_sections
+from trex_tui.report.views.timing import timing_sections
 from trex_tui.text import plural, printable
 
 
@@ -34,6 +38,26 @@ def accuracy_sections(subject: Subject) -> Iterator[Section]:
     yield from engines_sections([subject.engine])
 
 
+def findings_sections(subject: Subject) -> Iterator[Section]:
+    """What lint says of the engine."""
+    return lint_sections(subject.lint, subject.top)
+
+
+NOTE_COLUMNS = (
+    Column("severity", "Severity", value=lambda note: note.severity.value),
+    Column("file", "File", value=lambda note: note.file.name if note.file else None),
+    Column("where", "Where", value=lambda note: note.where or None),
+    Column("message", "Remark", value=lambda note: note.message),
+)
+
+
+def note_sections(subject: Subject) -> Iterator[Section]:
+    """What could not be used of the files, and what is worth knowing of them."""
+    if notes := subject.engine.diagnostics:
+        table = make_table("notes", NOTE_COLUMNS, notes, top=subject.top, noun="remark")
+        yield Section("notes", "Remarks on the files", tables=[table])
+
+
 def comparison_part(shown: Shown) -> Part:
     """Sentences and tables of `diff`; JSON holds the object of `diff --json`, with the blocks that are shown."""
     data = diff_document(replace(shown, blocks=shown.rows))
@@ -48,7 +72,7 @@ SECTIONS: tuple[Callable[[Subject], Iterator[Section]], ...] = (
     group_sections,
     memory_sections,
     roofline_sections,
-    lint_sections,
+    findings_sections,
     build_sections,
     note_sections,
 )
@@ -64,7 +88,7 @@ def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: b
         top: Rows of a table; None for all.
         is_alone: No comparison stands before it, which has what is known of the outputs.
     """
-    subject = subject_of(lint, top)
+    subject = make_subject(lint, top)
     makers = (*SECTIONS, accuracy_sections) if is_alone else SECTIONS
     sections = [section for make in makers for section in make(subject)]
     return Part(f"engine-{number}", printable(lint.engine.name), sections, engine=lint.engine)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trex_tui.analysis.compare.traits import batch_of
+from trex_tui.analysis.stability import Stability, Verdict
 from trex_tui.analysis.timing import (
     PERCENTILES,
     SeriesStatistics,
@@ -21,28 +22,28 @@ from trex_tui.analysis.timing import (
 )
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.engine import Engine
-from trex_tui.report.document import Cell, Chart, Column, Section, Table, format_number, make_table
+from trex_tui.report.document import Chart, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_csv import csv_text
 from trex_tui.report.render_json import plain
-from trex_tui.report.views.engine import (
-    NO_RUN,
-    SERIES,
-    engine_facts,
-    gap_sentences,
-    memory_facts,
-    performance_table,
-    run_facts,
-    steadiness_words,
-    throughput_facts,
-    work_facts,
-)
-from trex_tui.report.views.layers import number_column, word_column
-from trex_tui.report.views.subject import Subject
-from trex_tui.text import MISSING, format_ms, plural, printable
+from trex_tui.report.render_text import table_lines
+from trex_tui.report.views.engine import Analysis, Subject, gap_sentences
+from trex_tui.text import MISSING, plural, printable
 
 TIMES_SCHEMA = "trex-tui/times/1"
+NO_RUN = "Neither a performance summary nor timing rows in this set: the latency end to end is unknown."
+
+SERIES = (
+    ("latency", "latency"),
+    ("compute", "compute"),
+    ("enqueue", "enqueue"),
+    ("h2d", "H2D"),
+    ("d2h", "D2H"),
+)
+"""Attribute of the statistics, and its heading."""
+STATISTICS = ("min", "median", "mean", "p90", "p95", "p99", "max")
+"""Rows of the table of a run."""
 _START = "startComputeMs"
-_TAIL = 99.9
+_TAIL = "p99.9"
 _COLUMNS = (("latency", "latencyMs"), ("h2d", "h2dMs"), ("compute", "computeMs"), ("d2h", "d2hMs"))
 
 
@@ -142,7 +143,7 @@ def _metrics(run: Times) -> Iterator[tuple[str, object]]:
     yield "batch", run.batch
     yield "throughput_qps", statistics.throughput_qps
     yield "throughput_samples_per_s", run.samples_per_s
-    for name, series in _known_series(statistics):
+    for name, _, series in known_series(statistics):
         for statistic in ("min_ms", "mean_ms", "median_ms", "max_ms", "std_ms", "cv_pct"):
             yield f"{name}_{statistic}", getattr(series, statistic)
         for pct, value in series.percentiles_ms.items():
@@ -152,9 +153,35 @@ def _metrics(run: Times) -> Iterator[tuple[str, object]]:
         yield "stability", statistics.stability.verdict.value
 
 
-def _known_series(statistics: TimingStatistics) -> list[tuple[str, SeriesStatistics]]:
-    found = [(name, getattr(statistics, name)) for name, _ in SERIES]
-    return [(name, series) for name, series in found if series is not None]
+def known_series(statistics: TimingStatistics) -> list[tuple[str, str, SeriesStatistics]]:
+    """Attribute, heading and statistics of each quantity that is known."""
+    series = [(name, heading, getattr(statistics, name)) for name, heading in SERIES]
+    return [one for one in series if one[2] is not None]
+
+
+def _statistic(series: SeriesStatistics, name: str) -> float | None:
+    """One of `STATISTICS`, or any percentile such as `p99.9`."""
+    if name.startswith("p"):
+        return series.percentiles_ms.get(float(name[1:]))
+    value: float | None = getattr(series, f"{name}_ms")
+    return value
+
+
+def performance_table(
+    statistics: TimingStatistics, names: Iterable[str] = STATISTICS, most: int | None = None
+) -> Table:
+    """A row per statistic that is known of any quantity, a column per quantity.
+
+    Args:
+        most: Columns of quantities at most; None for all.
+    """
+    known = known_series(statistics)[:most]
+    columns = (
+        Column("statistic", "ms"),
+        *(Column(f"{name}_ms", heading, is_number=True) for name, heading, _ in known),
+    )
+    rows = [(name, *(_statistic(series, name) for _, _, series in known)) for name in names]
+    return Table("performance", columns, [row for row in rows if any(value is not None for value in row[1:])])
 
 
 def series_csv(run: Times) -> str:
@@ -182,24 +209,19 @@ def _series(run: Times, names: Sequence[str]) -> str:
 
 def percentiles_csv(run: Times) -> str:
     """A line per percentile, a column per series; empty where a run is too short to tell, or nothing is printed."""
-    known = _known_series(run.statistics)
-    asked = sorted({*PERCENTILES, *(pct for _, series in known for pct in series.percentiles_ms)})
-    headings = ["percentile", *(f"{name}_ms" for name, _ in known)]
-    return csv_text(headings, ([pct, *(one.percentiles_ms.get(pct) for _, one in known)] for pct in asked))
+    known = known_series(run.statistics)
+    asked = sorted({*PERCENTILES, *(pct for _, _, series in known for pct in series.percentiles_ms)})
+    headings = ["percentile", *(f"{name}_ms" for name, _, _ in known)]
+    return csv_text(headings, ([pct, *(one.percentiles_ms.get(pct) for _, _, one in known)] for pct in asked))
 
 
 def times_text(run: Times) -> str:
     """The run for a person: table, throughput, steadiness, and where all of it comes from."""
     statistics = run.statistics
-    table, _ = performance_table(statistics)
-    tail = [one.percentiles_ms.get(_TAIL) for _, one in _known_series(statistics)]
-    if any(value is not None for value in tail):
-        table.insert(len(table) - 1, (f"p{_TAIL:g}", *map(format_ms, tail)))
-    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))] if table else []
+    names = (*STATISTICS[:-1], _TAIL, STATISTICS[-1])
+    table = performance_table(statistics, names)
     lines = [printable(run.engine.name)]
-    for row in table:
-        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  " + "  ".join((row[0].ljust(widths[0]), *cells)))
+    lines += [f"  {line}" for line in table_lines(table)] if table.rows else []
     lines += [f"  {heading:<11} {text}" for heading, text in _facts(run)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -227,67 +249,31 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
         yield "Note", note
 
 
-_BYTES = "_bytes"
-# Keys of the summary, name of the figure, words for it, unit.
-_FIGURES: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("latency", "median_ms"), "Median latency, end to end", "ms"),
-    (("latency", "p99_ms"), "Latency p99, end to end", "ms"),
-    (("throughput_qps",), "Throughput", "qps"),
-    (("latency_sum_ms",), "Sum of the layers' times", "ms"),
-    (("layers",), "Layers", ""),
-    (("compute", "macs"), "Multiply-accumulates", "MAC"),
-    (("known_weights_bytes",), "Weights", ""),
-    (("memory", "peak_live_activation_bytes"), "Activations live at once", ""),
-    (("memory", "traffic_bytes"), "Traffic per inference", ""),
-    (("structure", "critical_path", "latency_ms"), "Critical path", "ms"),
-    (("structure", "reformats", "latency_ms"), "Reformats", "ms"),
-)
-_LOWER_BOUNDS = {
-    "known_weights_bytes": ("layers_hiding_weights",),
-    "peak_live_activation_bytes": ("memory", "tensors_of_unknown_size"),
-}
-"""Figure -> what says that it could not include everything."""
+def steadiness_words(run: Stability) -> str:
+    """The verdict in a word, unless the sentences behind it begin with one."""
+    told = " ".join(run.sentences)
+    if run.verdict is Verdict.STABLE:
+        return told
+    return f"{run.verdict.value}: {told}" if told else run.verdict.value
 
 
-def summary_sections(subject: Subject) -> Iterator[Section]:
-    """What the engine is, and its figures."""
-    engine, analysis = subject.engine, subject.analysis
-    files = ", ".join(
-        f"{kind.value.replace('_', ' ')}: {printable(path.name)}" for kind, path in engine.files.items()
+def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
+    """The throughput, if any file tells it."""
+    value = statistics.throughput_qps
+    return [] if value is None else [("Throughput", f"{value:.2f} qps")]
+
+
+def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
+    """Steadiness and source of the timing run."""
+    statistics = analysis.statistics
+    if statistics is None:
+        return []
+    steadiness = (
+        "unknown: no timing rows in this set"
+        if statistics.stability is None
+        else steadiness_words(statistics.stability)
     )
-    facts = [
-        *engine_facts(engine),
-        *memory_facts(engine, analysis),
-        *work_facts(engine, analysis),
-        ("Files", files),
-    ]
-    yield Section("summary", "Summary", facts=facts, tables=[_figures(subject)])
-
-
-def _figures(subject: Subject) -> Table:
-    columns = (
-        word_column("figure", "Key"),
-        word_column("title", "Figure"),
-        Column("value", "Value", is_number=True, help="As trex-tui summary --json has it."),
-        word_column("unit", "Unit"),
-    )
-    rows = []
-    for keys, title, unit in _FIGURES:
-        value = _at(subject.summary, keys)
-        if value is None:
-            continue
-        is_least = bool(_at(subject.summary, _LOWER_BOUNDS.get(keys[-1], ("",))))
-        text = ("at least " if is_least else "") + format_number(keys[-1], value)
-        raw_unit = "bytes" if keys[-1].endswith(_BYTES) else unit
-        key = ".".join(keys)
-        rows.append([key, title, Cell(value, text), Cell(raw_unit, unit)])
-    return Table("figures", columns, rows)
-
-
-def _at(document: Any, keys: tuple[str, ...]) -> Any:  # noqa: ANN401 - a part of a document
-    for key in keys:
-        document = document.get(key) if document else None
-    return document
+    return [("Steadiness", steadiness), ("Source", statistics.origin)]
 
 
 def timing_sections(subject: Subject) -> Iterator[Section]:
@@ -298,11 +284,6 @@ def timing_sections(subject: Subject) -> Iterator[Section]:
         return
     facts = [*throughput_facts(statistics), *run_facts(subject.analysis)]
     facts += [("Note", printable(note)) for note in statistics.notes]
-    series = [
-        (heading, found)
-        for attribute, heading in SERIES
-        if (found := getattr(statistics, attribute)) is not None
-    ]
     charts = (
         ("histogram", "percentiles", "over-time") if subject.engine.timing is not None else ("percentiles",)
     )
@@ -312,30 +293,25 @@ def timing_sections(subject: Subject) -> Iterator[Section]:
         sentences=gap,
         facts=facts,
         charts=[Chart(chart, subject.engine) for chart in charts],
-        tables=[_statistics(series)] if series else [],
+        tables=[_statistics_table(statistics)] if known_series(statistics) else [],
     )
 
 
-def _statistics(series: list[tuple[str, SeriesStatistics]]) -> Table:
+def _statistics_table(statistics: TimingStatistics) -> Table:
     """A row per quantity, a column per statistic; those that nothing is known of are left out."""
+    series = known_series(statistics)
     percentiles = sorted(
-        {*PERCENTILES[1:], *(pct for _, one in series for pct in one.percentiles_ms)} - {50.0}
+        {*PERCENTILES[1:], *(pct for _, _, one in series for pct in one.percentiles_ms)} - {50.0}
     )
-    heads = [
-        ("count", "Queries"),
-        *((f"{name}_ms", name) for name in ("min", "mean", "median")),
-        *((f"p{pct:g}_ms", f"p{pct:g}") for pct in percentiles),
-        ("max_ms", "max"),
-        ("std_ms", "std"),
-        ("cv_pct", "cv %"),
-    ]
-    rows = []
-    for _, one in series:
-        values = {f"p{pct:g}_ms": value for pct, value in one.percentiles_ms.items()}
-        rows.append([values[name] if name in values else getattr(one, name, None) for name, _ in heads])
-    kept = [place for place in range(len(heads)) if any(row[place] is not None for row in rows)]
-    columns = [word_column("quantity", "ms"), *(number_column(*heads[place]) for place in kept)]
-    cells = [
-        [heading, *(row[place] for place in kept)] for (heading, _), row in zip(series, rows, strict=True)
-    ]
-    return make_table("statistics", columns, cells, noun="quantity")
+    names = ("min", "mean", "median", *(f"p{pct:g}" for pct in percentiles), "max", "std")
+    columns = (
+        Column("quantity", "ms", value=lambda one: one[1]),
+        Column("count", "Queries", value=lambda one: one[2].count, is_number=True),
+        *map(_statistic_column, names),
+        Column("cv_pct", "cv %", value=lambda one: one[2].cv_pct, is_number=True),
+    )
+    return drop_empty_columns(make_table("statistics", columns, series, noun="quantity"))
+
+
+def _statistic_column(name: str) -> Column:
+    return Column(f"{name}_ms", name, value=lambda one: _statistic(one[2], name), is_number=True)

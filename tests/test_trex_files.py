@@ -21,23 +21,31 @@ from helpers import (
     write_json,
     write_profile,
 )
-from trex_tui.artifacts import find
+from trex_tui.artifacts import find, scan
 from trex_tui.buildlog import lines
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_set
+from trex_tui.report.trex_files import write_trex_files
 from trex_tui.report.views.engine import engine_summary
 
 LOGS = sorted(path.name for path in (ARTIFACTS / "logs").glob("*.log")) if ARTIFACTS.is_dir() else []
 
 
 def convert(*arguments: object) -> int:
-    return main(["convert", *map(str, arguments)])
+    return main(["export", *map(str, arguments), "--format", "trex"])
 
 
-def converted(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> dict[str, Any]:
-    assert convert(*arguments, "--json") == code
-    (one,) = json.loads(capsys.readouterr().out)["engines"]
-    return one
+def converted(*arguments: object, code: int = 0) -> dict[str, Any]:
+    """Run the command, and the same once more for what it says."""
+    *paths, _, directory = arguments
+    sets = scan(list(map(str, paths))).sets
+    assert convert(*arguments) == code
+    (one,) = write_trex_files(sets, Path(str(directory)))
+    files = [
+        {"kind": file.kind.value, "target": str(target), "changes": list(file.changes)}
+        for file, target in one.files
+    ]
+    return {"files": files, "missing": one.missing, "remarks": one.remarks}
 
 
 def summary(path: Path) -> dict[str, Any]:
@@ -82,9 +90,9 @@ def read_as_trex(folder: Path, stem: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("real", real_sets())
-def test_real_sets_come_through_byte_for_byte(real, tmp_path, capsys):
+def test_real_sets_come_through_byte_for_byte(real, tmp_path):
     paths = real.paths()
-    one = converted(capsys, *(paths if len(paths) > 1 else paths[:1]), "-o", tmp_path)
+    one = converted(*(paths if len(paths) > 1 else paths[:1]), "-o", tmp_path)
     assert {file["kind"] for file in one["files"]} == set(real.files)
     for file in one["files"]:
         assert file["changes"] == []
@@ -105,9 +113,9 @@ def test_real_sets_come_through_byte_for_byte(real, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("name", LOGS)
-def test_real_logs(name, tmp_path, capsys):
+def test_real_logs(name, tmp_path):
     log = ARTIFACTS / "logs" / name
-    one = converted(capsys, log, "-o", tmp_path)
+    one = converted(log, "-o", tmp_path)
     kinds = {file["kind"] for file in one["files"]}
     assert kinds & {"graph", "profile", "profile_metadata"}
     kind = next(iter(kinds & {"build_log", "profile_log"}))
@@ -116,7 +124,7 @@ def test_real_logs(name, tmp_path, capsys):
     assert summary(made) == summary(log)
 
 
-def test_packed_log_and_other_names(tmp_path, capsys):
+def test_packed_log_and_other_names(tmp_path):
     """A gzipped log, UTF-16, and names that say little: the metadata is that of the log."""
     source = REPOSITORY / "sample_artifacts/alexnet"
     folder, plain = tmp_path / "in", tmp_path / "plain"
@@ -125,7 +133,7 @@ def test_packed_log_and_other_names(tmp_path, capsys):
         text = (source / f"alexnet_fp16.{name}.json").read_text(encoding="utf-8")
         (folder / f"{name}.json").write_text(text, encoding="utf-16")
     (folder / "trtexec.log.gz").write_bytes(gzip.compress((source / "alexnet_fp16.profile.log").read_bytes()))
-    one = converted(capsys, folder, "-o", plain)
+    one = converted(folder, "-o", plain)
     assert {file["kind"]: file["changes"][0] for file in one["files"]} == {
         "graph": "written as UTF-8, control characters in names escaped",
         "profile": "written as JSON: names escaped, what is no number null",
@@ -143,7 +151,7 @@ def test_packed_log_and_other_names(tmp_path, capsys):
 
 
 class TestGraph:
-    def test_tensorrt_11(self, tmp_path, capsys):
+    def test_tensorrt_11(self, tmp_path):
         def eleven(name: str, dtype: str, layout: str) -> dict[str, Any]:
             return {"Name": name, "Dimensions": [1, 8], "Datatype": dtype, "Format": layout}
 
@@ -158,9 +166,9 @@ class TestGraph:
         }
         both = [{"Name": "x", "IOMode": "Input"}, {"Name": "y", "IOMode": "Output"}]
         write_json(tmp_path / "net.graph.json", {"Layers": [layer], "I/O Tensors": both})
-        one = converted(capsys, tmp_path, "-o", tmp_path / "out")
+        one = converted(tmp_path, "-o", tmp_path / "out")
         assert one["files"][0]["changes"] == [
-            "tensors that got Format/Datatype: 3",
+            "layers and tensors have the keys that trex needs, such as Format/Datatype",
             "Bindings are the names of the inputs and outputs listed",
         ]
         graph = read_as_trex(tmp_path / "out", "net")["graph"]
@@ -175,7 +183,7 @@ class TestGraph:
                 del one["format"]  # the text is another, its meaning the same
         assert before == after
 
-    def test_repairs(self, tmp_path, capsys):
+    def test_repairs(self, tmp_path):
         """A bare list, raw control characters, no bindings, lists and names that lack."""
         layers = chain("a\x1eb", "c")
         layers[0]["ParameterType"] = "Convolution"
@@ -183,11 +191,10 @@ class TestGraph:
         layers += [7, {"LayerType": "kgen", "Inputs": [tensor("c"), "odd"], "Outputs": [tensor("end", 4)]}]
         text = json.dumps(layers).replace("\\u001e", "\x1e")
         (tmp_path / "net.graph.json").write_text(text, encoding="utf-8")
-        one = converted(capsys, tmp_path / "net.graph.json", "-o", tmp_path / "out")
+        one = converted(tmp_path / "net.graph.json", "-o", tmp_path / "out")
         changes = one["files"][0]["changes"]
         assert "the list of layers is in an object" in changes
-        assert "entries left out that are no layers: 1" in changes
-        assert "layers that got empty Outputs: 1" in changes
+        assert any(change.startswith("layers and tensors have the keys") for change in changes)
         assert any(change.startswith("Bindings inferred") for change in changes)
         graph = read_as_trex(tmp_path / "out", "net")["graph"]
         assert graph["Layers"][0]["Name"] == "a\x1eb"
@@ -196,11 +203,11 @@ class TestGraph:
         del before["bindings"], after["bindings"]
         assert before == after
 
-    def test_broken_file_costs_that_file(self, tmp_path, capsys):
+    def test_broken_file_costs_that_file(self, tmp_path):
         write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
         write_profile(tmp_path / "net.profile.json", [("a", 1.0)])
         (tmp_path / "net.timing.json").write_text('[{"latencyMs": 1')
-        one = converted(capsys, tmp_path, "-o", tmp_path / "out", code=2)
+        one = converted(tmp_path, "-o", tmp_path / "out", code=2)
         assert {file["kind"] for file in one["files"]} == {"graph", "profile"}
         assert any("left out" in remark and "truncated" in remark for remark in one["remarks"])
         assert any(what.startswith("timing") for what in one["missing"])
@@ -214,35 +221,35 @@ class TestProfileAndTiming:
             '{ "name" : "a", "timeMs" : 0, "averageMs" : 0, "percentage" : -nan }',
         ],
     )
-    def test_what_is_no_json(self, tmp_path, capsys, line):
+    def test_what_is_no_json(self, tmp_path, line):
         path = tmp_path / "net.profile.json"
         path.write_text(f'[\n  {{ "count" : 10 }}\n, {line}\n]\n')
-        one = converted(capsys, path, "-o", tmp_path / "out")
+        one = converted(path, "-o", tmp_path / "out")
         assert "written as JSON" in one["files"][0]["changes"][0]
         records = json.loads((tmp_path / "out/net.profile.json").read_text())
         assert records[0] == {"count": 10}
         assert len(records[1]) == 4
         assert summary(path) == summary(tmp_path / "out")
 
-    def test_more_keys_than_trex_takes(self, tmp_path, capsys):
+    def test_more_keys_than_trex_takes(self, tmp_path):
         row = {"name": "a", "timeMs": 1, "averageMs": 0.1, "medianMs": 0.1, "percentage": 100, "minMs": 0.05}
         write_json(tmp_path / "net.profile.json", [{"count": 10}, row])
-        assert converted(capsys, tmp_path / "net.profile.json", "-o", tmp_path / "out")["files"][0]["changes"]
+        assert converted(tmp_path / "net.profile.json", "-o", tmp_path / "out")["files"][0]["changes"]
         assert len(json.loads((tmp_path / "out/net.profile.json").read_text())[1]) == 5
 
-    def test_timing_of_another_tool(self, tmp_path, capsys):
+    def test_timing_of_another_tool(self, tmp_path):
         write_json(tmp_path / "net.timing.json", {"unit": "us", "times": [{"latency": 100, "compute": 90}]})
-        one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
+        one = converted(tmp_path / "net.timing.json", "-o", tmp_path / "out")
         read_as = "read as 1 row at times of latency in µs, compute in µs"
         assert one["files"][0]["changes"] == ["rows and keys are trtexec's", read_as]
         made = json.loads((tmp_path / "out/net.timing.json").read_text())
         assert made == [{"latencyMs": pytest.approx(0.1), "computeMs": pytest.approx(0.09)}]
 
-    def test_what_trtexec_has_no_key_for(self, tmp_path, capsys):
+    def test_what_trtexec_has_no_key_for(self, tmp_path):
         """An enqueue in one number stays one, and is read again; what was left out is told."""
         row = {"latencyMs": 1.0, "enqueueMs": 0.25}
         path = write_json(tmp_path / "net.timing.json", {"times": [row, {"latencyMs": -1}, 7]})
-        one = converted(capsys, path, "-o", tmp_path / "out")
+        one = converted(path, "-o", tmp_path / "out")
         assert one["files"][0]["changes"][0] == (
             "rows and keys are trtexec's, but for enqueueMs: trtexec writes a start and an end instead"
         )
@@ -255,23 +262,24 @@ class TestProfileAndTiming:
         assert summary(made)["timing"]["enqueue"]["median_ms"] == 0.25
         assert summary(made)["timing"] == summary(path)["timing"]
 
-    def test_metadata_without_a_section(self, tmp_path, capsys):
+    def test_metadata_without_a_section(self, tmp_path):
         write_graph(tmp_path / "net.graph.json", chain("a"), ["t0", "t1"])
         write_json(tmp_path / "net.profile.metadata.json", {"performance_summary": {"Throughput": 5.0}})
-        files = {file["kind"]: file for file in converted(capsys, tmp_path, "-o", tmp_path / "out")["files"]}
+        files = {file["kind"]: file for file in converted(tmp_path, "-o", tmp_path / "out")["files"]}
         assert files["profile_metadata"]["changes"] == ["got an empty device_information, which trex needs"]
         assert read_as_trex(tmp_path / "out", "net")["profile"]["performance_summary"] == {"Throughput": 5.0}
         assert summary(tmp_path / "net.graph.json") == summary(tmp_path / "out")
 
-    def test_timing_of_tensorrt_7(self, tmp_path, capsys):
+    def test_timing_of_tensorrt_7(self, tmp_path):
         old = {"inMs": "h2dMs", "outMs": "d2hMs", "startInMs": "startH2dMs"}
         row = timing_row(1.0, 0.5)
         seven = {
             next((short for short, long in old.items() if long == key), key): one for key, one in row.items()
         }
         write_json(tmp_path / "net.timing.json", [seven, 5])
-        one = converted(capsys, tmp_path / "net.timing.json", "-o", tmp_path / "out")
-        assert len(one["files"][0]["changes"]) == 2
+        one = converted(tmp_path / "net.timing.json", "-o", tmp_path / "out")
+        assert one["files"][0]["changes"] == ["rows and keys are trtexec's"]
+        assert one["remarks"] == ["timing.json: 1 entries are no timing rows; left out"]
         assert json.loads((tmp_path / "out/net.timing.json").read_text()) == [row]
 
 
@@ -282,13 +290,13 @@ class TestCommand:
         (tmp_path / "in/net.engine").write_bytes(b"ftrt" + bytes(24))
         return tmp_path
 
-    def test_a_bomb_is_left_out(self, net, capsys, monkeypatch):
+    def test_a_bomb_is_left_out(self, net, monkeypatch):
         """A packed log that no log can be costs itself; nothing near its size is written."""
         monkeypatch.setattr(lines, "_HARMLESS_BYTES", 1 << 20)
         log = f"&&&& RUNNING TensorRT.trtexec # trtexec --onnx=net.onnx\n{STAMP} === Model Options ===\n"
         bomb = log.encode() + (b"-" * 1023 + b"\n") * (8 << 10)
         (net / "in/net.build.log.gz").write_bytes(gzip.compress(bomb))
-        done = converted(capsys, net / "in", "-o", net / "out", code=2)
+        done = converted(net / "in", "-o", net / "out", code=2)
         assert any("unpacks to more than 250 times its size" in one for one in done["remarks"]), done[
             "remarks"
         ]
@@ -321,7 +329,10 @@ class TestCommand:
         assert convert(net / "in", "-o", out) == 0
         (out / "net.graph.json").write_text("mine")
         assert convert(net / "in", "-o", out) == 2
-        assert "net.graph.json exists and was not written by `trex-tui convert`" in capsys.readouterr().err
+        assert (
+            "net.graph.json exists and was not written by `trex-tui export --format trex`"
+            in capsys.readouterr().err
+        )
         assert (out / "net.graph.json").read_text() == "mine"
         assert convert(net / "in", "-o", out, "--force") == 0
         assert sorted(one.name for one in out.iterdir()) == ["net.graph.json"]
@@ -334,8 +345,8 @@ class TestCommand:
 
     def test_text_and_engine(self, net, capsys):
         assert convert(net / "in", "-o", net / "out", "--with-engine") == 0
-        out = capsys.readouterr().out
-        assert out.startswith("net\n")
+        out = capsys.readouterr().err
+        assert out.startswith("trex-tui: net\n")
         assert "copied as it is" in out
         assert "missing: timing" in out
         assert (net / "out/net.engine").read_bytes() == (net / "in/net.engine").read_bytes()

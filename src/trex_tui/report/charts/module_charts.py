@@ -1,0 +1,204 @@
+"""Charts of the whole network: live activations along the execution, and the modules as blocks by their time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from trex_tui.analysis.memory import ActivationMemory, activation_memory
+from trex_tui.analysis.modules import Group, Grouping, arrange, fused_words, label_in, module_path
+from trex_tui.analysis.structure import sum_latency_ms
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.kinds import LayerKind
+from trex_tui.engine.model import Layer
+from trex_tui.report.charts.figure import (
+    HERE,
+    HERE_STYLE,
+    MUTED,
+    NO_LAYER,
+    PRIMARY,
+    WARNING,
+    Block,
+    Blocks,
+    Chart,
+    Figure,
+    Flag,
+    Subject,
+    bar_keys,
+)
+from trex_tui.report.charts.layer_charts import columns_of_layers, crowd_words
+from trex_tui.text import format_bytes, format_ms, plural
+
+_PEAK, _BOTH = "▲", "◆"
+"""The layer with most memory, and where that is the current one."""
+_MOST_LEVELS = 30
+_LEAST_WIDTH = 2
+"""Narrower blocks share one."""
+
+
+@lru_cache(maxsize=4)
+def _activations(engine: Engine) -> ActivationMemory:
+    return activation_memory(engine)
+
+
+def memory_in_order(subject: Subject) -> Figure:
+    """What is live while each layer runs."""
+    layers = subject.engine.layers
+    memory = _activations(subject.engine)
+    if memory.peak_bytes is None or memory.peak_index is None:
+        return Figure(("No tensor of known size is listed: what is live while a layer runs is unknown.",))
+    here = subject.current.index if subject.current else None
+    here_words = "" if here is None else f"; {format_bytes(memory.live_bytes[here])} at layer {here}"
+    sign = _BOTH if here == memory.peak_index else _PEAK
+    words = (
+        f"Memory for activations while each layer runs: at most {format_bytes(memory.peak_bytes)} at layer "
+        f"{memory.peak_index} ({sign}), in {plural(len(memory.live_at_peak), 'tensor')}{here_words}.",
+        *(("Of all layers: what is live does not depend on the filter.",) if subject.is_filtered else ()),
+        *crowd_words(len(layers), subject.width, "the most"),
+    )
+    missing: tuple[str, ...] = ()
+    if memory.unknown:
+        missing = (
+            f"{plural(memory.unknown, 'tensor')} of unknown size left out: the peak is a lower bound.",
+        )
+    flags = [Flag(memory.peak_index, _PEAK, f"{_PEAK} layer {memory.peak_index}", WARNING)]
+    if here is not None:
+        flags.append(Flag(here, _BOTH if here == memory.peak_index else HERE, "", HERE_STYLE))
+    unit, unit_name = _bytes_unit(memory.peak_bytes)
+    form = columns_of_layers(
+        layers,
+        [size / unit for size in memory.live_bytes],
+        [PRIMARY] * len(layers),
+        f"live activations, {unit_name}",
+        flags=flags,
+    )
+    return Figure(words, missing, form)
+
+
+def _bytes_unit(size: int) -> tuple[float, str]:
+    for power, name in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if size >= 1024**power:
+            return float(1024**power), name
+    return 1.0, "B"
+
+
+def icicle(subject: Subject) -> Figure:
+    """Time over the hierarchy of modules."""
+    layers = subject.layers
+    if not layers:
+        return Figure((NO_LAYER,))
+    total = sum_latency_ms(layers)
+    counted = plural(len(layers), "layer")
+    root = build_blocks(layers, subject.width, subject.shown_current, is_timed=bool(total))
+    missing: tuple[str, ...]
+    if total:
+        untimed = sum(layer.latency_ms is None for layer in layers)
+        words = [f"Time by module, each block as wide as its share: {counted}, {format_ms(total)} ms."]
+        missing = (f"{plural(untimed, 'layer')} without a time have no width.",) if untimed else ()
+    else:
+        words = [f"Layers by module, each block as wide as its number of layers: {counted}."]
+        missing = ("No time is known. `trtexec --exportProfile` tells times.",)
+    if fused := fused_words(layers):
+        words.append(fused)
+    path = [block for block in root.every() if block.is_here][1:]
+    if path:
+        words.append(f"The current layer: {' › '.join(map(_block_words, path))}.")
+    if not any(map(module_path, layers)):
+        missing = (*missing, "The names of these layers tell no modules.")
+
+    def style(block: Block) -> str:
+        if block.is_here:
+            return HERE_STYLE
+        return subject.palette.kind(block.kind) if block.kind else MUTED
+
+    def size(block: Block) -> str:
+        share = f"{100.0 * block.size / root.size:.1f} %" if root.size else ""
+        figure = f"{format_ms(block.size)} ms" if total else plural(round(block.size), "layer")
+        return f"{figure}  {share}"
+
+    kinds = ((block.kind, block.size) for block in root.every() if block.kind is not None)
+    form = Blocks(root, style, size, bar_keys(kinds, subject.palette.kind))
+    return Figure(tuple(words), missing, form)
+
+
+def _block_words(block: Block) -> str:
+    return block.label if block.kind else f"one of {block.label[1:]} too narrow to show"
+
+
+def build_blocks(layers: Sequence[Layer], width: int, current: Layer | None, *, is_timed: bool) -> Block:
+    """Blocks for layers by module, in `width` places.
+
+    Args:
+        is_timed: Blocks are as wide as their time; else as their number of layers.
+    """
+    return _Builder(current, is_timed).block("all layers", arrange(layers, Grouping.MODULE), 0, width, 0)
+
+
+def block_widths(sizes: Sequence[float], width: int) -> list[int]:
+    """Places for each size in proportion, adding up to `width` exactly."""
+    total = math.fsum(sizes)
+    if total <= 0:
+        return [0] * len(sizes)
+    ends, done = [0], 0.0
+    for size in sizes:
+        done += size
+        ends.append(min(width, math.floor(done / total * width + 0.5)))
+    ends[-1] = width
+    return [end - start for start, end in pairwise(ends)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    current: Layer | None
+    is_timed: bool
+
+    def size(self, entry: Group | Layer) -> float:
+        if self.is_timed:
+            return entry.latency_ms or 0.0
+        return 1.0 if isinstance(entry, Layer) else float(len(entry.layers))
+
+    def block(self, label: str, entry: Group | Layer, start: int, width: int, depth: int) -> Block:
+        layers = _layers_in(entry)
+        is_here = any(layer is self.current for layer in layers)
+        inside: tuple[Block, ...] = ()
+        if isinstance(entry, Group) and depth < _MOST_LEVELS and width > 1:
+            inside = tuple(self.parts(entry, start, width, depth + 1))
+        return Block(label, self.size(entry), start, width, depth, self.main_kind(layers), is_here, inside)
+
+    def parts(self, group: Group, start: int, width: int, depth: int) -> Iterable[Block]:
+        """What is directly in a group, the largest first; those that are too narrow share what is left."""
+        entries = sorted(group.entries, key=lambda entry: -self.size(entry))
+        sizes = [self.size(entry) for entry in entries]
+        total = math.fsum(sizes)
+        wide = sum(size * width >= _LEAST_WIDTH * total for size in sizes) if total > 0 else 0
+        if wide < len(sizes):
+            sizes = [*sizes[:wide], math.fsum(sizes[wide:])]
+        widths = block_widths(sizes, width)
+        for entry, places in zip(entries[:wide], widths, strict=False):
+            if places:
+                label = label_in(entry, len(group.path)) if isinstance(entry, Layer) else entry.name
+                yield self.block(label, entry, start, places, depth)
+                start += places
+        rest = entries[wide:]
+        if rest and widths[-1]:
+            is_here = any(layer is self.current for entry in rest for layer in _layers_in(entry))
+            yield Block(f"+{len(rest)}", sizes[-1], start, widths[-1], depth, None, is_here)
+
+    def main_kind(self, layers: Iterable[Layer]) -> LayerKind | None:
+        times: dict[LayerKind, float] = {}
+        for layer in layers:
+            times[layer.kind] = times.get(layer.kind, 0.0) + self.size(layer)
+        return max(times, key=times.__getitem__, default=None)
+
+
+def _layers_in(entry: Group | Layer) -> Sequence[Layer]:
+    return [entry] if isinstance(entry, Layer) else entry.layers
+
+
+CHARTS = (
+    Chart("memory", "Memory in order", "Live activations along the execution.", memory_in_order),
+    Chart("icicle", "Modules", "The time over the modules of the network.", icicle),
+)

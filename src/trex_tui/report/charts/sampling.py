@@ -1,0 +1,118 @@
+"""Many values in few places: columns that several share, and bins."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+from trex_tui.analysis.statistics import median, percentile
+from trex_tui.report.charts.figure import Bins
+
+_LEAST_BINS = 10
+_MOST_STEPS = 200
+
+
+def column_starts(count: int, width: int) -> list[int]:
+    """Where the values of each column begin if `count` values share `width` columns, and where the last ends.
+
+    With fewer values than columns each value has several; then the starts are those of the values.
+    """
+    if count <= width:
+        return list(range(count + 1))
+    return [-(-column * count // width) for column in range(width + 1)]
+
+
+def column_span(index: int, count: int, width: int) -> tuple[int, int]:
+    """The first column of a value and the one after its last: several columns for few values, a shared one for many."""
+    start = index * width // count
+    return start, max(start + 1, (index + 1) * width // count)
+
+
+def largest_of_columns(values: Sequence[float], width: int) -> list[int]:
+    """The index of the largest value in each of at most `width` runs of neighbours: the one that shows in their column."""
+    starts = column_starts(len(values), width)
+    return [max(range(start, end), key=values.__getitem__) for start, end in pairwise(starts)]
+
+
+def column_extremes(
+    xs: Sequence[float], values: Sequence[float], columns: int
+) -> tuple[list[float], list[float]]:
+    """The least and the largest value of each of `columns` columns, in the order in which they came.
+
+    Args:
+        xs: Places of the values, 0 to 1, never falling.
+    """
+    across: list[float] = []
+    found: list[float] = []
+    for start, end in _column_runs(xs, columns):
+        part = values[start:end]
+        first, last = sorted((part.index(min(part)), part.index(max(part))))
+        for index in dict.fromkeys((first, last)):
+            across.append(xs[start + index])
+            found.append(part[index])
+    return across, found
+
+
+def column_medians(
+    xs: Sequence[float], values: Sequence[float], columns: int
+) -> tuple[list[float], list[float]]:
+    """The median of the values of each column."""
+    runs = _column_runs(xs, columns)
+    middles = [(xs[start] + xs[end - 1]) / 2 for start, end in runs]
+    return middles, [median(values[start:end]) for start, end in runs]
+
+
+def _column_runs(xs: Sequence[float], columns: int) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    start, column = 0, -1
+    for index, x in enumerate(xs):
+        here = min(columns - 1, int(x * columns))
+        if here != column:
+            if index:
+                runs.append((start, index))
+            start, column = index, here
+    runs.append((start, len(xs)))
+    return runs
+
+
+def count_bins(ordered: Sequence[float], limits: tuple[float, float], most_bins: int) -> Bins:
+    """Count sorted values in bins by the rule of Freedman and Diaconis.
+
+    Values that come in steps, those of a timer, get bins of whole steps: others would hold now one step, now two.
+
+    Args:
+        limits: What is beyond them is counted as below or above.
+        most_bins: No more bins than that.
+    """
+    low, high = limits
+    quartiles = percentile(ordered, 75.0) - percentile(ordered, 25.0)
+    rule = 2.0 * quartiles / len(ordered) ** (1 / 3)
+    span = high - low or max(abs(high) * 1e-3, 1e-6)
+    bins = max(1, min(max(round(span / rule) if rule > 0 else _LEAST_BINS, _LEAST_BINS), most_bins))
+    width = span / bins
+    step = step_of(ordered)
+    if step:
+        width = max(1, math.ceil(width / step - 1e-6)) * step
+        low -= step / 2
+        bins = max(1, math.ceil((high - low) / width))
+    start, end = bisect_left(ordered, limits[0]), bisect_right(ordered, high)
+    counts = [0] * bins
+    for value in ordered[start:end]:
+        counts[min(bins - 1, int((value - low) / width))] += 1
+    return Bins(low, width, tuple(counts), start, len(ordered) - end)
+
+
+def step_of(ordered: Sequence[float]) -> float:
+    """The step in which sorted values come, if they are few different ones in equal steps; else 0."""
+    distinct: list[float] = []
+    for value in ordered:
+        if not distinct or value != distinct[-1]:
+            distinct.append(value)
+            if len(distinct) > _MOST_STEPS:
+                return 0.0
+    gaps = sorted(later - earlier for earlier, later in pairwise(distinct))
+    if len(gaps) < 2 or gaps[0] < 0.5 * gaps[len(gaps) // 2]:
+        return 0.0
+    return gaps[len(gaps) // 2]

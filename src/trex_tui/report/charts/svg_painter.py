@@ -1,0 +1,439 @@
+"""Charts as SVG: strings that stand in an HTML page, or alone in a file. They know no Textual, no numpy, no browser.
+
+In a page (`Caption.standalone` false) there is neither title nor text around the plot: `<title>` and `<desc>` tell them to
+those who do not see, the page to the others. The page includes `svg_elements.stylesheet()` once, in its `<style>`; there are
+neither ids, nor scripts, nor style attributes, so that a strict policy lets the picture be, and several share a page. Text
+and axes are in the colour of the page's text. Alone, a picture has background, title, sentences and its own style, light and
+dark.
+
+Everything drawn goes through `svg_elements.escaped`: names are data. Same data, same string.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from itertools import accumulate
+
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
+from trex_tui.report.charts.figure import (
+    HERE_SIGN,
+    MUTED,
+    PRIMARY,
+    SECONDARY,
+    WARNING,
+    Bar,
+    Bars,
+    Block,
+    Blocks,
+    Columns,
+    Histogram,
+    Key,
+    Lines,
+    Mark,
+    Points,
+    Scale,
+    Series,
+    Subject,
+)
+from trex_tui.report.charts.grid import apart
+from trex_tui.report.charts.sampling import (
+    column_extremes,
+    column_medians,
+    column_starts,
+    largest_of_columns,
+)
+from trex_tui.report.charts.svg_axes import (
+    PLOT_HEIGHT,
+    WIDTH,
+    Area,
+    Aside,
+    Caption,
+    framed,
+    legend,
+    picture_around,
+)
+from trex_tui.report.charts.svg_elements import (
+    CHAR,
+    LINE,
+    PALETTE,
+    box,
+    classes_and_colour,
+    cut,
+    line,
+    number,
+    path,
+    sign,
+    tag,
+    titled,
+    width_of,
+    words,
+)
+from trex_tui.text import ELLIPSIS, MISSING, printable
+
+IDS = tuple(chart.id for chart in CHARTS)
+"""Every chart that `picture` draws, in the order in which the terminal offers them."""
+_FAINT = 0.4
+_TICK_GAP = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A chart with what belongs below it.
+
+    Attributes:
+        id, title, help: As in the catalogue.
+        svg: None where there is nothing to draw: the sentences say why.
+        words, missing: Sentences, the same as in the terminal.
+    """
+
+    id: str
+    title: str
+    help: str
+    svg: str | None
+    words: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def picture(
+    chart_id: str,
+    engine: Engine,
+    *,
+    layers: Sequence[Layer] | None = None,
+    axes: tuple[str, str] = ("m", "n"),
+    width: int = WIDTH,
+    standalone: bool = False,
+) -> Picture:
+    """A chart of an engine, with its sentences.
+
+    Args:
+        chart_id: One of `IDS`.
+        layers: Those that a filter left, in execution order; by default all.
+        axes: Which extents the chart of products shows.
+        width: Of the picture.
+        standalone: A file of its own.
+
+    Raises:
+        KeyError: There is no such chart.
+    """
+    chart = CHARTS_BY_ID[chart_id]
+    is_filtered = layers is not None and len(layers) < len(engine.layers)
+    chosen = engine.layers if layers is None else layers
+    figure = chart.make(Subject(engine, chosen, PALETTE, is_filtered, axes=axes, width=width))
+    title = f"{chart.title} · {engine.name}" if standalone else chart.title
+    caption = Caption(title, figure.words, figure.missing, width, standalone)
+    svg = None if figure.form is None else draw_svg(figure.form, caption)
+    return Picture(chart.id, chart.title, chart.help, svg, figure.words, figure.missing)
+
+
+@singledispatch
+def draw_svg(form: object, caption: Caption) -> str:
+    """Draw a form as `<svg …>…</svg>`."""
+    raise TypeError(f"{caption.title}: no drawing of {type(form).__name__}")
+
+
+# Lying bars
+
+_ROW, _BAR = 20.0, 13.0
+_NAMES = 0.45
+"""Share of the width that names may take."""
+_LEAST_BAR = 90.0
+_MOST_BARS = 25
+
+
+@draw_svg.register
+def _(form: Bars, caption: Caption) -> str:
+    shown = form.bars if len(form.bars) <= _MOST_BARS else form.bars[: _MOST_BARS - 1]
+    rest = form.rest(len(shown)) if len(shown) < len(form.bars) else ""
+    out: list[str] = []
+    top = legend(form.keys, caption.room, out)
+    count = max((len(bar.texts) for bar in shown), default=0)
+    table = [tuple(form.headings), *(bar.texts for bar in shown)]
+    widths = [
+        max((width_of(row[index]) for row in table if index < len(row)), default=0.0) + 2 * CHAR
+        for index in range(count)
+    ]
+    room = min(caption.room * _NAMES, caption.room - sum(widths) - _LEAST_BAR)
+    labels = apart([bar.label for bar in shown], max(8, int(room / CHAR)))
+    names = max(map(width_of, labels), default=0.0)
+    ends = list(accumulate(widths, initial=names))
+    left = ends[-1] + 2 * CHAR
+    area = Area(left, top + 6.0 + (LINE if form.headings else 0), caption.room - left - 8, _ROW * len(shown))
+    for end, heading in zip(ends[1:], form.headings, strict=False):
+        out.append(words(end, top + 14, heading, anchor="end", style=MUTED))
+    values = [0.0, *(bar.value for bar in shown if bar.value is not None)]
+    low, high = min(values), max(values)
+    scale = Scale(low, high if high > low else low + 1.0, form.unit)
+    for fraction, label in scale.ticks(max(2, int(area.width / 90))):
+        x = area.across(fraction)
+        out.append(line(x, area.y, x, area.y + area.height, "$panel"))
+        out.append(words(x, area.y + area.height + 15, label, anchor="middle", style=MUTED))
+    for row, (bar, label) in enumerate(zip(shown, labels, strict=True)):
+        _draw_bar(bar, label, area, ends[1:], area.y + _ROW * row, scale, out)
+    foot = area.y + area.height + 20
+    if form.unit:
+        out.append(words(caption.room - 8, foot + 12, form.unit, anchor="end", style=MUTED))
+    if rest:
+        out.append(words(0, foot + 12, cut(rest, caption.room * 0.7), style=MUTED, title=rest))
+    return picture_around(caption, out, foot + (LINE if form.unit or rest else 0) + 2)
+
+
+def _draw_bar(
+    bar: Bar, label: str, area: Area, ends: Sequence[float], top: float, scale: Scale, out: list[str]
+) -> None:
+    out.append(words(0, top + 14, label, title=bar.label if label != bar.label else None))
+    for end, text in zip(ends, bar.texts, strict=False):
+        out.append(words(end, top + 14, text, anchor="end"))
+    if bar.value is None:
+        out.append(words(area.x + 4, top + 14, MISSING, style=MUTED))
+        return
+    left, right = sorted((area.across(scale.fraction(0.0)), area.across(scale.fraction(bar.value))))
+    width = max(right - left, 1.0 if bar.value else 0.0)
+    title = "  ".join((bar.label, *bar.texts))
+    out.append(box(left, top + (_ROW - _BAR) / 2, width, _BAR, bar.style, title))
+
+
+# Upright bars
+
+_MOST_BINS = 120
+
+
+@draw_svg.register
+def _(form: Columns, caption: Caption) -> str:
+    out: list[str] = []
+    count, y = len(form.values), form.y
+    flags = [Mark((flag.index + 0.5) / count, flag.label, flag.style) for flag in form.flags if flag.label]
+    ticks = form.ticks(int(caption.room / _TICK_GAP))
+    scales = (Scale(0.0, 1.0, ""), ticks, y)
+    area, height, draw_marks = framed(caption, scales, form.x_title, form.keys, [*form.marks, *flags], out)
+    shown = largest_of_columns(form.values, int(area.width)) if count else []
+    step = area.width / max(1, len(shown))
+    gap = min(3.0, step * 0.2) if step > 2 else 0.0
+    out.append('<g shape-rendering="crispEdges">')
+    for column, index in enumerate(shown):
+        if form.values[index]:
+            tall = max(0.75, area.height * min(1.0, y.fraction(form.values[index])))
+            out.append(_upright(area, column * step, step - gap, tall, form.styles[index], form.title(index)))
+    out.append("</g>")
+    if form.curve is not None:
+        starts = column_starts(count, int(area.width))
+        kept = [*starts[:-1], count - 1]
+        places = [
+            (area.across((index + 0.5) / count), area.up(y.fraction(form.curve.values[index])))
+            for index in kept
+        ]
+        out.append(path(places, form.curve.style, title=form.curve.name))
+    draw_marks()
+    return picture_around(caption, out, height)
+
+
+def _upright(area: Area, left: float, width: float, tall: float, style: str, title: str) -> str:
+    return box(area.x + left, area.y + area.height - tall, width, tall, style, title)
+
+
+@draw_svg.register
+def _(form: Histogram, caption: Caption) -> str:
+    out: list[str] = []
+    bins = form.bins(_MOST_BINS)
+    x = Scale(bins.low, bins.high, form.x_title)
+    top = max(*bins.counts, bins.below, bins.above, 1)
+    y = Scale(0.0, top * 1.02, form.y_title, words=lambda value: f"{value:.0f}")
+    area, height, draw_marks = framed(caption, (x, x, y), form.x_title, (), form.marks, out)
+    step = area.width / len(bins.counts)
+    for column, count in enumerate(bins.counts):
+        if count:
+            start = bins.low + column * bins.width
+            title = f"{start:.5g} to {start + bins.width:.5g}: {count}"
+            tall = max(1.0, area.height * count / y.high)
+            out.append(_upright(area, column * step, step - (step > 3), tall, PRIMARY, title))
+    for count, x_end, side in (
+        (bins.below, area.x + 6, "below"),
+        (bins.above, area.x + area.width - 6, "above"),
+    ):
+        if count:
+            out.append(sign("▲", x_end, area.y + area.height - 6, WARNING, f"{count} {side} the plot"))
+    draw_marks()
+    return picture_around(caption, out, height)
+
+
+# Lines
+
+_DOTS_PER_LINE = 1.5
+"""Points per pixel from which on least, most and median of a dense series are drawn instead of each."""
+
+
+@draw_svg.register
+def _(form: Lines, caption: Caption) -> str:
+    x, y = form.x, form.y
+    series = [drawn for each in form.series for drawn in _sampled(each, x, caption.room)]
+    keys = [Key("━", each.name, each.style) for each in series]
+    marks = [*form.marks, *(Mark(dot.x, dot.label, dot.style) for dot in form.dots)]
+    out: list[str] = []
+    area, height, draw_marks = framed(
+        caption,
+        (x, form.ticks or x, y),
+        x.title,
+        keys if form.has_legend and len(keys) > 1 else (),
+        marks,
+        out,
+    )
+    for each in series:
+        for run in _runs(each.points):
+            places = [(area.across(x.fraction(px)), area.up(y.fraction(py))) for px, py in run]
+            out.append(path(places, each.style, title=each.name, opacity=_FAINT if each.is_faint else None))
+            if len(places) == 1:
+                out.append(sign("●", *places[0], each.style, f"{each.name}: {run[0][1]:.6g}"))
+        out += _beyond(each.points, area, x, y)
+    for dot in form.dots:
+        out.append(
+            sign(dot.sign, area.across(x.fraction(dot.x)), area.up(y.fraction(dot.y)), dot.style, dot.title)
+        )
+    draw_marks()
+    return picture_around(caption, out, height)
+
+
+def _sampled(series: Series, x: Scale, room: float) -> list[Series]:
+    """A dense series as what stays of it where a pixel has several of its points."""
+    if not series.is_dense or len(series.points) <= _DOTS_PER_LINE * room:
+        return [series]
+    fractions = [x.fraction(point[0]) for point in series.points]
+    values = [point[1] for point in series.points]
+
+    def points(places: Sequence[float], found: Sequence[float]) -> list[tuple[float, float]]:
+        return [(x.low + at * (x.high - x.low), value) for at, value in zip(places, found, strict=True)]
+
+    extremes = points(*column_extremes(fractions, values, int(room)))
+    medians = points(*column_medians(fractions, values, int(room / 6)))
+    return [
+        Series("least to most", extremes, SECONDARY, is_faint=True),
+        Series("median", medians, PRIMARY),
+    ]
+
+
+def _beyond(points: Sequence[tuple[float, float]], area: Area, x: Scale, y: Scale) -> list[str]:
+    """A sign at the edge for what is beyond it, the farthest where several share a place."""
+    farthest: dict[tuple[int, str], tuple[float, float, float]] = {}
+    for px, py in points:
+        fraction = y.fraction(py)
+        if fraction > 1 or fraction < 0:
+            spot = (round(area.across(x.fraction(px)) / 8), "▲" if fraction > 1 else "▼")
+            point = (abs(fraction - 0.5), px, py)
+            farthest[spot] = max(point, farthest.get(spot, point))
+    return [
+        sign(char, area.across(x.fraction(px)), area.up(y.fraction(py)), WARNING, f"{py:.6g}")
+        for (_, char), (_, px, py) in farthest.items()
+    ]
+
+
+def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
+    """The parts of a line between its gaps."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for point in points:
+        if all(map(math.isfinite, point)):
+            runs[-1].append(point)
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+# Points
+
+
+@draw_svg.register
+def _(form: Points, caption: Caption) -> str:
+    """Of the points on the same spot only the last is drawn."""
+    x, y = form.x, form.y
+    out: list[str] = []
+    keys = [key for key in form.keys if key.sign != HERE_SIGN]
+    if form.roof_key:
+        keys.append(Key("━", form.roof_key, SECONDARY))
+    asides = [Aside(roof.points[-1][1], roof.name + roof.detail, roof.style) for roof in form.roofs]
+    area, height, draw_marks = framed(
+        caption, (x, x, y), x.title, keys, form.marks, out, asides, PLOT_HEIGHT + 60
+    )
+    for roof in form.roofs:
+        places = [(area.across(x.fraction(px)), area.up(y.fraction(py))) for px, py in roof.points]
+        out.append(path(places, roof.style, title=roof.name + roof.detail))
+    spots: dict[tuple[int, int, str], tuple[float, float, int]] = {}
+    for index, dot in enumerate(form.dots):
+        px, py = area.across(x.fraction(dot.x)), area.up(y.fraction(dot.y))
+        spot = (round(px), round(py), dot.sign)
+        spots.pop(spot, None)
+        spots[spot] = (px, py, index)
+    for px, py, index in spots.values():
+        dot = form.dots[index]
+        out.append(sign(dot.sign, px, py, dot.style, form.title(index) if form.title else dot.title))
+    draw_marks()
+    return picture_around(caption, out, height)
+
+
+# Blocks
+
+_BLOCK_ROW = 34.0
+_LEAST_WITH_NAME = 4 * CHAR
+
+
+@draw_svg.register
+def _(form: Blocks, caption: Caption) -> str:
+    out: list[str] = []
+    top = legend(form.keys, caption.room, out)
+    scale = caption.room / max(1, form.root.width)
+    rows: dict[int, list[str]] = {}
+    for block in form.root.every():
+        rows.setdefault(block.depth, []).append(printable(block.label))
+    blocks: list[str] = []
+    for block in form.root.every():
+        _draw_block(form, block, scale, rows[block.depth], blocks)
+    out.append(tag("g", "".join(blocks), transform=f"translate(0 {number(top)})"))
+    return picture_around(caption, out, top + _BLOCK_ROW * form.root.levels + 4)
+
+
+def _draw_block(form: Blocks, block: Block, scale: float, row: Sequence[str], out: list[str]) -> None:
+    x, y, width = block.start * scale, block.depth * _BLOCK_ROW, block.width * scale
+    size = " ".join(form.size(block).split())
+    style = form.style(block)
+    name, colour = classes_and_colour(style)
+    out.append(
+        tag(
+            "rect",
+            titled(f"{block.label}  {size}"),
+            class_=name,
+            color=colour,
+            x=x + 0.5,
+            y=y + 1,
+            width=max(0.5, width - 1.5),
+            height=_BLOCK_ROW - 2,
+            fill_opacity=0.28,
+        )
+    )
+    if width >= _LEAST_WITH_NAME:
+        out.append(line(x + 1, y + 1, x + 1, y + _BLOCK_ROW - 1, style))
+        if label := block_name(block.label, width - 8, row):
+            out.append(words(x + 5, y + 14, label))
+        if width_of(size) <= width - 8:
+            out.append(words(x + 5, y + 28, size, style=MUTED))
+
+
+def block_name(label: str, room: float, row: Sequence[str]) -> str:
+    """A name in its block: head and tail, else the head alone; nothing where another of its row could be meant as well.
+
+    >>> block_name("16/conv", 3 * CHAR, ["16/conv", "15/conv"]), block_name("16/conv", 2 * CHAR, ["16/conv", "15/conv"])
+    ('16…', '')
+    """
+    whole = printable(label)
+    middle = cut(whole, room)
+    if middle == whole:
+        return whole
+    others = [name for name in row if name != whole]
+    head = whole[: len(middle) - 1] + ELLIPSIS
+    return next((text for text in (middle, head) if not any(_fits(text, name) for name in others)), "")
+
+
+def _fits(text: str, name: str) -> bool:
+    """Whether a cut text may stand for a name."""
+    head, _, tail = text.partition(ELLIPSIS)
+    return len(name) > len(head) + len(tail) and name.startswith(head) and name.endswith(tail)

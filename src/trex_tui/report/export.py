@@ -1,0 +1,377 @@
+"""An engine, its layers, a listing or a comparison as the content of a file: the one exporter of command and screens."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trex_tui.analysis.columns import ALL_COLUMNS
+from trex_tui.artifacts.output_files import OutputKind, reason
+from trex_tui.engine.columns import Column
+from trex_tui.engine.engine import Engine
+from trex_tui.engine.model import Layer
+from trex_tui.errors import TrexError
+from trex_tui.report.path_completion import typed_path
+from trex_tui.report.render_csv import table_csv
+from trex_tui.report.render_json import row_objects
+from trex_tui.report.render_markdown import table_markdown
+from trex_tui.report.views.layers import layers_csv, layers_document, layers_markdown
+from trex_tui.text import plural
+
+if TYPE_CHECKING:
+    from trex_tui.report.graph.engine_graph import GraphOptions
+    from trex_tui.report.graph.model import EngineGraph
+    from trex_tui.report.listing import Listing
+    from trex_tui.report.views.compare import Shown
+
+ENDINGS = {
+    ".perfetto.json": "trace",
+    ".trace.json": "trace",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".svg": "svg",
+    ".png": "png",
+    ".graphml": "graphml",
+    ".json": "json",
+    ".onnx": "onnx",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+"""Ending of a file -> format of an engine."""
+BINARY = ("png", "onnx", "parquet", "xlsx")
+EXPORT = OutputKind(
+    "trex-tui export",
+    ("trex-tui/graph/", "trex-tui/layers/", "trex-tui/trace/", "trex_tui.engine"),
+    {column.name for column in ALL_COLUMNS},
+)
+"""Each format carries a mark: JSON its schema, ONNX the domain of its operators, pictures and graphs a comment, Parquet and
+Excel an entry of their metadata, CSV its header row."""
+DOT_TIMEOUT_S = 30.0
+LARGEST_FOR_DOT = 400
+"""Nodes and edges up to which the layout `auto` asks Graphviz: less than a second. A diffusion model's 844 take it six, a
+chain of 5 000 layers almost a minute; the builtin layout needs one."""
+_GRAPH_MARK = "trex-tui/graph/1"
+_PNG_SIGNATURE, _PNG_HEADER_BYTES = b"\x89PNG\r\n\x1a\n", 8 + 25
+_MOST_NAME = 80
+_MOST_NAME_BYTES = 200
+"""File systems take 255, of which an ending and what sets several exports apart need some."""
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
+"""What Windows takes for a device, whatever its ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What becomes of an engine.
+
+    Attributes:
+        content: Of the file.
+        summary: What it holds: `9 layers, 45 columns`.
+        notes: What else a person should know.
+    """
+
+    content: str | bytes
+    summary: str
+    notes: tuple[str, ...] = ()
+
+
+def export_engine(
+    engine: Engine, form: str, columns: Sequence[Column], options: GraphOptions, layout: str
+) -> Exported:
+    """The graph, the layer table or the trace of an engine.
+
+    Args:
+        form: A format of `ENDINGS`.
+        columns: Of tables and graph files.
+        options: Which layers, and how they are drawn.
+        layout: `auto`, `dot` or `builtin`.
+
+    Raises:
+        TrexError: An option makes no sense, or a library or program is missing.
+    """
+    from trex_tui.report.graph.engine_graph import build_graph, chosen_layers
+
+    if form in ("csv", "parquet", "xlsx", "trace"):
+        chosen = chosen_layers(engine, options.query, options.around, options.radius)
+        return _export_table(engine, form, columns, chosen)
+    graph = build_graph(engine, options)
+    notes = []
+    if options.highlight and not any(node.is_highlighted for node in graph.nodes):
+        notes.append(f"info: --highlight: {options.highlight!r} fits no layer that is drawn")
+    content, more = _graph_content(engine, graph, form, columns, layout)
+    summary = f"{plural(len(graph.nodes), 'node')} and {plural(len(graph.edges), 'edge')}"
+    return Exported(_mark_graph(content, form), summary, (*notes, *more))
+
+
+def _export_table(
+    engine: Engine, form: str, columns: Sequence[Column], chosen: Collection[int] | None
+) -> Exported:
+    if form == "trace":
+        from trex_tui.report.graph.trace import trace_document
+
+        document = trace_document(engine, chosen)
+        facts = document["otherData"]
+        summary = f"{plural(facts['layers'], 'layer')} and {plural(facts['queries'], 'query', 'queries')}"
+        return Exported(json.dumps(document, allow_nan=False) + "\n", summary)
+    layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
+    summary = f"{plural(len(layers), 'layer')}, {plural(len(columns), 'column')}"
+    if form == "csv":
+        return Exported(layers_csv(engine, layers, columns), summary)
+    from trex_tui.report.table_files import write_parquet, write_xlsx
+
+    write = write_parquet if form == "parquet" else write_xlsx
+    return Exported(write(engine, columns, chosen), summary)
+
+
+def _graph_content(
+    engine: Engine, graph: EngineGraph, form: str, columns: Sequence[Column], layout: str
+) -> tuple[str | bytes, list[str]]:
+    """The content of a file, and notes."""
+    if form in ("svg", "png"):
+        return _draw(graph, form, layout)
+    if form == "dot":
+        from trex_tui.report.graph.dot import write_dot
+
+        return write_dot(graph), []
+    if form == "onnx":
+        from trex_tui.report.graph.onnx_file import write_onnx
+
+        return write_onnx(engine, graph), []
+    from trex_tui.report.graph.networks import graph_document, write_graphml
+
+    if form == "json":
+        return json.dumps(graph_document(engine, graph, columns), indent=1, allow_nan=False) + "\n", []
+    return write_graphml(engine, graph, columns), []
+
+
+def _draw(graph: EngineGraph, form: str, layout: str) -> tuple[str | bytes, list[str]]:
+    """By Graphviz where it is asked for or quick, else by the builtin layout."""
+    from trex_tui.report.charts.png import renderer
+    from trex_tui.report.graph.dot import INSTALL, DotTimeoutError, dot_program, drawn_by_dot, write_dot
+    from trex_tui.report.graph.graph_svg import write_svg
+
+    notes: list[str] = []
+    program = None if layout == "builtin" else dot_program()
+    is_asked = layout == "dot"
+    if is_asked and program is None:
+        raise TrexError(f"--layout dot takes Graphviz, whose program dot is not on PATH: {INSTALL}")
+    is_small = len(graph.nodes) + len(graph.edges) <= LARGEST_FOR_DOT
+    has_other = form == "svg" or renderer() is not None
+    if program is not None and (is_asked or is_small or not has_other):
+        try:
+            picture, warning = drawn_by_dot(program, write_dot(graph), form, DOT_TIMEOUT_S)
+        except DotTimeoutError as error:
+            if is_asked or not has_other:
+                raise TrexError(f"{error}: {_instead(form, has_other=has_other)}") from None
+            notes.append(f"warning: {error}; drawn by the builtin layout")
+        else:
+            return picture, [f"warning: dot: {warning}"] if warning else []
+    if not has_other:
+        _refuse_png(builtin=layout == "builtin")
+    drawn = write_svg(graph)
+    if form == "svg":
+        return drawn, notes
+    content, note = _paint(drawn)
+    return content, [*notes, *note]
+
+
+def _instead(form: str, *, has_other: bool) -> str:
+    from trex_tui.report.charts.png import INSTALL
+
+    builtin = (
+        f"use --layout builtin, which for PNG takes {INSTALL}" if form == "png" else "use --layout builtin"
+    )
+    return f"choose fewer layers, or {'use --layout builtin' if has_other else builtin}"
+
+
+def _refuse_png(*, builtin: bool) -> None:
+    """Neither program that makes PNG is there, or the one that was not asked for."""
+    from trex_tui.report.charts.png import INSTALL
+    from trex_tui.report.graph.dot import INSTALL as DOT
+
+    if builtin:
+        raise TrexError(f"PNG by the builtin layout takes {INSTALL}; or write .svg")
+    raise TrexError(f"PNG takes {INSTALL}, or for small graphs {DOT.removeprefix('install ')}; or write .svg")
+
+
+def _paint(svg: str) -> tuple[bytes, list[str]]:
+    from trex_tui.report.charts.png import png_of, zoom_of
+
+    content, zoom = png_of(svg), zoom_of(svg)
+    if zoom >= 1:
+        return content, []
+    return content, [
+        f"info: painted at {100.0 * zoom:.0f} % of its size, since a PNG of all of it would be too large; "
+        "--query and --around choose less, and .svg has every letter"
+    ]
+
+
+def _mark_graph(content: str | bytes, form: str) -> str | bytes:
+    """A graph that says who wrote it: in a comment at its end where its format has no other way."""
+    if form in ("json", "onnx"):
+        return content
+    if form == "png" and isinstance(content, bytes):
+        return _with_text_chunk(content) if content.startswith(_PNG_SIGNATURE) else content
+    comment = f"// {_GRAPH_MARK}\n" if form == "dot" else f"<!-- {_GRAPH_MARK} -->\n"
+    return content + comment if isinstance(content, str) else content + comment.encode()
+
+
+def _with_text_chunk(png: bytes) -> bytes:
+    """A PNG with a `tEXt` chunk behind its header, which is the first chunk and has a fixed length."""
+    import struct
+    import zlib
+
+    chunk = b"tEXtSoftware\0" + _GRAPH_MARK.encode()
+    length, checksum = struct.pack(">I", len(chunk) - 4), struct.pack(">I", zlib.crc32(chunk))
+    return png[:_PNG_HEADER_BYTES] + length + chunk + checksum + png[_PNG_HEADER_BYTES:]
+
+
+class ExportFormat(str, Enum):
+    """The values are the endings of the files."""
+
+    CSV = "csv"
+    JSON = "json"
+    MARKDOWN = "md"
+    SVG = "svg"
+    TEXT = "txt"
+    HTML = "html"
+
+    @property
+    def in_words(self) -> str:
+        """What a person chooses."""
+        return {
+            ExportFormat.CSV: "CSV, for a spreadsheet",
+            ExportFormat.JSON: "JSON, as `layers --format json`",
+            ExportFormat.MARKDOWN: "Markdown, a table",
+            ExportFormat.SVG: "SVG, a picture of the screen",
+            ExportFormat.TEXT: "text, the chart as it is drawn",
+            ExportFormat.HTML: "HTML, one file",
+        }[self]
+
+    @property
+    def of_listing(self) -> str:
+        """What a person chooses where it is of other rows than layers."""
+        return {ExportFormat.JSON: "JSON, an object with a list"}.get(self, self.in_words)
+
+    @property
+    def of_comparison(self) -> str:
+        """What a person chooses where it is a comparison."""
+        return {
+            ExportFormat.JSON: "JSON, as `diff --format json`",
+            ExportFormat.MARKDOWN: "Markdown, for a comment on a pull request",
+            ExportFormat.TEXT: "text, as `diff` prints it",
+            ExportFormat.HTML: "HTML, one file to send around",
+        }.get(self, self.in_words)
+
+
+def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
+    """The layers in a text format."""
+    if form is ExportFormat.JSON:
+        return json.dumps(layers_document(engine, layers, columns), indent=2, allow_nan=False) + "\n"
+    if form is ExportFormat.CSV:
+        return layers_csv(engine, layers, columns)
+    if form is ExportFormat.MARKDOWN:
+        return layers_markdown(engine, layers, columns)
+    raise ValueError(f"{form} is no text")
+
+
+def listing_as(form: ExportFormat, listing: Listing) -> str:
+    """Rows in a text format."""
+    table = listing.table
+    if form is ExportFormat.JSON:
+        document = {"schema": listing.schema, "file": listing.source, table.id: row_objects(table)}
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    if form is ExportFormat.CSV:
+        return table_csv(table)
+    if form is ExportFormat.MARKDOWN:
+        return "\n".join(table_markdown(table, has_bars=False)) + "\n"
+    raise ValueError(f"{form} is no text")
+
+
+def comparison_as(form: ExportFormat, shown: Shown) -> str:
+    """A comparison in a text format, as `diff` prints it."""
+    if form is ExportFormat.JSON:
+        from trex_tui.report.views.compare import diff_document
+
+        return json.dumps(diff_document(shown), indent=2, allow_nan=False) + "\n"
+    if form is ExportFormat.CSV:
+        from trex_tui.report.views.compare import diff_csv
+
+        return diff_csv(shown)
+    if form is ExportFormat.MARKDOWN:
+        from trex_tui.report.views.compare import diff_markdown
+
+        return diff_markdown(shown)
+    if form is ExportFormat.HTML:
+        from trex_tui.report.views.compare import diff_page
+
+        return diff_page(shown)
+    if form is ExportFormat.TEXT:
+        from rich.console import Console
+
+        from trex_tui.report.render_text import print_sections
+        from trex_tui.report.views.compare import sections
+
+        console = Console(
+            file=io.StringIO(), width=1_000_000, color_system=None, markup=False, highlight=False
+        )
+        with console.capture() as captured:
+            print_sections(sections(shown), console)
+        return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    raise ValueError(f"{form} is no text")
+
+
+def file_stem(name: str) -> str:
+    """A name that every file system takes, out of that of an engine."""
+    stem = re.sub(r"[^\w.-]+", "_", name).lstrip("._-")[:_MOST_NAME]
+    stem = stem.encode()[:_MOST_NAME_BYTES].decode(errors="ignore").rstrip("._-")
+    return _RESERVED.sub(r"\1_", stem, count=1) if _RESERVED.match(stem) else stem or "engine"
+
+
+def default_directory(artifacts: Iterable[Path]) -> Path:
+    """The current directory; the home directory, then that for temporary files, where the current one has the artifacts."""
+    taken = {os.path.realpath(path) for path in artifacts}
+    for directory in (Path(), Path(os.path.expanduser("~"))):  # noqa: PTH111 - no home is no error here
+        if os.path.realpath(directory) not in taken and directory.is_dir():
+            return directory
+    return Path(tempfile.gettempdir())
+
+
+def with_ending(text: str, form: ExportFormat) -> str:
+    """A typed path with the ending of another format, if it has that of one."""
+    stem, dot, ending = text.rpartition(".")
+    known = {one.value for one in ExportFormat}
+    return f"{stem}.{form.value}" if dot and ending in known else text
+
+
+def format_of(text: str) -> ExportFormat | None:
+    """The format that the ending of a typed path names."""
+    ending = text.strip().rpartition(".")[2].lower()
+    return next((one for one in ExportFormat if one.value == ending), None)
+
+
+def target_of(text: str, name: str) -> Path:
+    """The file that a person means: `name` in it where it is a directory.
+
+    Raises:
+        TrexError: It cannot be a file; the message says why.
+    """
+    path = Path(typed_path(text))
+    try:
+        if path.is_dir() or text.rstrip().endswith(("/", os.sep)):
+            path = path / name
+        if path.exists() and not path.is_file():
+            raise TrexError(f"{path} is no regular file")
+        if not path.parent.is_dir():
+            raise TrexError(f"there is no directory {path.parent}")
+    except OSError as error:
+        raise TrexError(f"{path}: {reason(error)}") from error
+    return path
