@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import timing_row
-from trex_tui.report.views.compare_story import block_name
+from trex_tui.report.views.compare import block_name
 from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.widgets.block_table import BlockRow
@@ -109,7 +109,7 @@ async def until_compared(session: Session) -> ComparePane:
 
     def is_done() -> bool:
         pane = pane_of(session)
-        return pane.comparison is not None and not pane.waiting and not pane.is_due
+        return pane.comparison is not None and not pane.job.waiting and not pane.job.is_due
 
     await session.until(is_done, "a comparison")
     await session.until(lambda: session.screen.lint is not None, "lint")

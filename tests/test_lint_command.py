@@ -76,6 +76,10 @@ class TestExitCode:
             (["--fail-on", "warning"], 1),
             (["--fail-on", "info"], 1),
             (["--fail-on", "never"], 0),
+            (["--fail-on", "warning > 0"], 1),
+            (["--fail-on", "warning > 1"], 0),
+            (["--fail-on", "findings>=2"], 1),
+            (["--fail-on", "error > 0"], 0),
             (["--fail-on", "warning", "--ignore", "CONV001"], 0),
             (["--fail-on", "info", "--ignore", "conv001"], 1),
             (["--fail-on", "info", "--ignore", "CONV"], 0),
@@ -92,6 +96,7 @@ class TestExitCode:
     def test_says_why(self, run: Any) -> None:
         assert run("--fail-on", "info")[2] == "trex-tui: 2 findings at or above info\n"
         assert run("--fail-on", "error")[2] == ""
+        assert run("--fail-on", "findings > 1")[2] == "trex-tui: gate fell: findings > 1: net has 2\n"
 
     @pytest.mark.parametrize(
         ("arguments", "told"),
@@ -99,6 +104,12 @@ class TestExitCode:
             (["--select", "CONF001"], "--select: no rule or family 'CONF001'; did you mean CONV001"),
             (["--ignore", "x"], "--ignore: no rule or family 'x'"),
             (["--filter", "kind:"], "--filter: "),
+            (["--fail-on", "good"], "--fail-on: good is none of error, warning, info, never"),
+            (
+                ["--fail-on", "warnings > 1"],
+                "no metric 'warnings' in the gate 'warnings > 1'; did you mean warning",
+            ),
+            (["--fail-on", "warning > x"], "no number in the gate"),
             (["--config", "absent.toml"], "absent.toml: cannot be read"),
             (["--explain", "CONV0001"], "no rule 'CONV0001'; did you mean CONV001"),
             (["--rules", "--format", "sarif"], "not as sarif"),

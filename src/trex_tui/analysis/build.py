@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.buildlog.build_trace import BuildTrace, DumpedLayer, DumpedTensor, Phase, PhaseKind
+from trex_tui.buildlog.build_trace import BuildTrace, DumpedLayer, Phase, PhaseKind
 from trex_tui.buildlog.layer_tuning import (
     FormatCombination,
     InsertedReformat,
@@ -33,6 +34,7 @@ from trex_tui.engine.model import Layer
 
 ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
 _VECTOR = re.compile(r":(\d{1,6})")
+_ELEMENTS = re.compile(r", (\d{1,18}) elements of the .*$")
 _Signature = tuple[tuple[DataType | None, int | None], ...]
 
 
@@ -63,9 +65,9 @@ def _subject(layer: Layer) -> Subject:
         layer.layer_type,
         parse_id(layer.tactic_value) if layer.tactic_value else None,
         layer.tactic,
-        tuple((one.dtype, one.format.vector) for one in layer.inputs),
-        tuple((one.dtype, one.format.vector) for one in layer.outputs),
-        tuple(one.name for one in layer.inputs),
+        tuple((tensor.dtype, tensor.format.vector) for tensor in layer.inputs),
+        tuple((tensor.dtype, tensor.format.vector) for tensor in layer.outputs),
+        tuple(tensor.name for tensor in layer.inputs),
         layer.onnx_nodes,
     )
 
@@ -81,28 +83,36 @@ def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
 
 
 def _dumped(layer: DumpedLayer, occurrence: int) -> Subject:
-    name = layer.raw.get("TacticName")
-    nodes = layer.raw.get("Metadata")
+    raw = layer.raw
+    name, nodes = raw.get("TacticName"), raw.get("Metadata")
+    inputs, outputs = raw.get("Inputs", ()), raw.get("Outputs", ())
     return Subject(
         layer.name,
         occurrence,
         layer.layer_type,
         layer.tactic_id,
         name if isinstance(name, str) else None,
-        _signature(layer.inputs),
-        _signature(layer.outputs),
-        tuple(one.name for one in layer.inputs),
+        _signature(inputs),
+        _signature(outputs),
+        tuple(tensor["Name"] for tensor in inputs),
         tuple(ONNX_NODE.findall(nodes)) if isinstance(nodes, str) else (),
     )
 
 
-def _signature(tensors: Sequence[DumpedTensor]) -> _Signature:
-    return tuple((parse_data_type(one.dtype), one.vector[0] if one.vector else 1) for one in tensors)
+def _signature(tensors: Iterable[dict[str, Any]]) -> _Signature:
+    texts = [tensor.get("Format/Datatype") or tensor.get("Datatype", "") for tensor in tensors]
+    vectors = (_ELEMENTS.search(text) for text in texts)
+    return tuple(
+        (parse_data_type(_ELEMENTS.sub("", text)), int(vector[1]) if vector else 1)
+        for text, vector in zip(texts, vectors, strict=True)
+    )
 
 
 def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
     """Name of an ONNX node -> the Myelin layer that holds it."""
-    return {node: one for one in tunings if one.metadata for node in ONNX_NODE.findall(one.metadata)}
+    return {
+        node: tuning for tuning in tunings if tuning.metadata for node in ONNX_NODE.findall(tuning.metadata)
+    }
 
 
 def owner_of(subject: Subject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
@@ -113,13 +123,15 @@ def owner_of(subject: Subject, by_node: dict[str, LayerTuning]) -> LayerTuning |
 
 def candidates_for(subject: Subject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
     """The combinations that the engine's layer can have been built with, the likeliest first."""
-    chosen = [one for one in tuning.combinations if one.chosen_id is not None]
+    chosen = [combination for combination in tuning.combinations if combination.chosen_id is not None]
     if is_part:
         return chosen[:1] if len(chosen) == 1 else _of_types(subject, chosen, only_types=True)
     if subject.tactic_id is not None:
-        chosen = [one for one in chosen if one.chosen_id == subject.tactic_id]
+        chosen = [combination for combination in chosen if combination.chosen_id == subject.tactic_id]
     if subject.layer_type not in (None, "NoOp"):
-        chosen = [one for one in chosen if one.chosen_runner == subject.layer_type] or chosen
+        chosen = [
+            combination for combination in chosen if combination.chosen_runner == subject.layer_type
+        ] or chosen
     return _of_types(subject, chosen, only_types=False)
 
 
@@ -129,12 +141,12 @@ def _of_types(
     """Those whose types and vectors are the engine's; all of them if none is."""
     if only_types:
         wanted = {kind for kind, _ in (*subject.inputs, *subject.outputs) if kind}
-        fitting = [one for one in combinations if precision_of(one) in wanted]
+        fitting = [combination for combination in combinations if precision_of(combination) in wanted]
         return fitting or combinations
     return [
-        one
-        for one in combinations
-        if _fits(subject.inputs, one.inputs) and _fits(subject.outputs, one.outputs)
+        combination
+        for combination in combinations
+        if _fits(subject.inputs, combination.inputs) and _fits(subject.outputs, combination.outputs)
     ] or combinations
 
 
@@ -145,8 +157,8 @@ def _fits(signature: _Signature, formats: Sequence[str]) -> bool:
     )
 
 
-def _same(one: object, other: object) -> bool:
-    return one is None or other is None or one == other
+def _same(first: object, other: object) -> bool:
+    return first is None or other is None or first == other
 
 
 def _vector_of(text: str) -> int:
@@ -244,7 +256,9 @@ class LayerChoice:
     @property
     def other_precision(self) -> PrecisionCost | None:
         """The best in any other type: what the next precision would have cost; None if none was timed."""
-        return next((one for one in self.precisions if one.precision != self.precision), None)
+        return next(
+            (precision for precision in self.precisions if precision.precision != self.precision), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,26 +285,36 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
             tunings[tuning.name] = tuning
     by_node = by_onnx_node(tunings.values())
     timed = _timed_before(trace)
-    owners = {one.name: one for one in subjects_of_dump(trace)}
-    reformats = {one.layer_name: one for one in trace.reformats if one.strategy in (trace.winner, None)}
-    entry_formats = {(one.consumer, one.tensor): one.to_format for one in reformats.values()}
+    owners = {subject.name: subject for subject in subjects_of_dump(trace)}
+    reformats = {
+        reformat.layer_name: reformat
+        for reformat in trace.reformats
+        if reformat.strategy in (trace.winner, None)
+    }
+    entry_formats = {
+        (reformat.consumer, reformat.tensor): reformat.to_format for reformat in reformats.values()
+    }
     choices = []
-    for one in subjects:
-        found = tunings.get(one.name) or owner_of(one, by_node)
-        owner = owners.get(found.name) if found is not None and found.name != one.name else None
-        choices.append(_choice(one, found, reformats.get(one.name), _Known(entry_formats, timed, owner)))
+    for subject in subjects:
+        found = tunings.get(subject.name) or owner_of(subject, by_node)
+        owner = owners.get(found.name) if found is not None and found.name != subject.name else None
+        choices.append(
+            _choice(subject, found, reformats.get(subject.name), _Known(entry_formats, timed, owner))
+        )
     return tuple(choices)
 
 
 def near_ties(choices: Iterable[LayerChoice]) -> list[LayerChoice]:
     """Layers whose tactic was chosen by chance, the narrowest first."""
-    ties = [one for one in choices if one.is_near_tie]
-    return sorted(ties, key=lambda one: abs(one.margin_pct or 0.0))
+    ties = [choice for choice in choices if choice.is_near_tie]
+    return sorted(ties, key=lambda choice: abs(choice.margin_pct or 0.0))
 
 
 def by_tuning_time(trace: BuildTrace) -> list[LayerTuning]:
     """Tunings, the longest first; those whose time the log does not tell come last, by their number of tactics."""
-    return sorted(trace.tunings, key=lambda one: (-(one.seconds or 0.0), -one.tactic_count, one.line))
+    return sorted(
+        trace.tunings, key=lambda tuning: (-(tuning.seconds or 0.0), -tuning.tactic_count, tuning.line)
+    )
 
 
 def phase_shares(trace: BuildTrace) -> list[PhaseShare]:
@@ -310,10 +334,10 @@ def phase_shares(trace: BuildTrace) -> list[PhaseShare]:
 def build_seconds(phases: Iterable[Phase]) -> float | None:
     """What the whole build took: trtexec's clock, else the sum over the candidate engines; None if not told."""
     known = list(phases)
-    whole = [one.seconds for one in known if one.kind is PhaseKind.ENGINE_BUILD]
+    whole = [phase.seconds for phase in known if phase.kind is PhaseKind.ENGINE_BUILD]
     if whole:
         return whole[-1]
-    parts = [one.seconds for one in known if one.kind is PhaseKind.ENGINE_GENERATION]
+    parts = [phase.seconds for phase in known if phase.kind is PhaseKind.ENGINE_GENERATION]
     return sum(parts) if parts else None
 
 
@@ -351,13 +375,13 @@ def _choice(
     candidates = candidates_for(whole, tuning, is_part=is_part and known.owner is None)
     for tensor in whole.input_names:
         wanted = known.entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
-        matching = [one for one in candidates if wanted in one.inputs]
+        matching = [combination for combination in candidates if wanted in combination.inputs]
         candidates = matching or candidates
     combination = candidates[0] if candidates else None
     table = _table(subject, combination) if is_part and combination else None
     contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, known.timed)
     chosen = _chosen(subject, combination, table, contenders)
-    others = [one for one in contenders if chosen is None or not _is_same(one, chosen)]
+    others = [contender for contender in contenders if chosen is None or not _is_same(contender, chosen)]
     return LayerChoice(
         subject.name,
         subject.occurrence,
@@ -382,7 +406,9 @@ def _table(subject: Subject, combination: FormatCombination) -> MyelinTable | No
     nodes = set(subject.onnx_nodes)
     fitting = [table for table in tables if nodes & {*table.onnx_nodes, table.operator}]
     if subject.tactic_name:
-        named = [one for one in fitting if any(row.kernel == subject.tactic_name for row in one.tactics)]
+        named = [
+            table for table in fitting if any(row.kernel == subject.tactic_name for row in table.tactics)
+        ]
         fitting = named or fitting
     return fitting[0] if len(fitting) == 1 else None
 
@@ -390,10 +416,10 @@ def _table(subject: Subject, combination: FormatCombination) -> MyelinTable | No
 def _timed_before(trace: BuildTrace) -> _Timed:
     """Layer and formats -> the combination that was timed: one that is cached later on was timed for another strategy."""
     return {
-        (tuning.name, one.inputs, one.outputs): one
+        (tuning.name, combination.inputs, combination.outputs): combination
         for tuning in trace.tunings
-        for one in tuning.combinations
-        if one.runners
+        for combination in tuning.combinations
+        if combination.runners
     }
 
 
@@ -403,18 +429,18 @@ def _contenders(combination: FormatCombination | None, layer: str, timed: _Timed
         combination = timed.get((layer, combination.inputs, combination.outputs), combination)
     best: dict[tuple[str, int | None], Contender] = {}
     for trial in combination.runners if combination else ():
-        for one in _timed(trial):
-            known = best.get((one.runner, one.id))
-            if known is None or one.time_ms < known.time_ms:
-                best[one.runner, one.id] = one
-    return sorted(best.values(), key=lambda one: one.time_ms)
+        for contender in _timed(trial):
+            key = (contender.runner, contender.id)
+            if key not in best or contender.time_ms < best[key].time_ms:
+                best[key] = contender
+    return sorted(best.values(), key=attrgetter("time_ms"))
 
 
 def _timed(trial: RunnerTrial) -> list[Contender]:
     found = [
-        Contender(trial.runner, one.id, one.name, one.time_ms)
-        for one in trial.tactics
-        if one.time_ms is not None
+        Contender(trial.runner, tactic.id, tactic.name, tactic.time_ms)
+        for tactic in trial.tactics
+        if tactic.time_ms is not None
     ]
     if not found and trial.fastest_ms is not None:
         found.append(Contender(trial.runner, trial.fastest_id, None, trial.fastest_ms))
@@ -423,9 +449,11 @@ def _timed(trial: RunnerTrial) -> list[Contender]:
 
 def _contenders_of_table(table: MyelinTable) -> list[Contender]:
     rows = [
-        Contender("Myelin", None, one.kernel, one.time_ms) for one in table.tactics if one.time_ms is not None
+        Contender("Myelin", None, tactic.kernel, tactic.time_ms)
+        for tactic in table.tactics
+        if tactic.time_ms is not None
     ]
-    return sorted(rows, key=lambda one: one.time_ms)
+    return sorted(rows, key=attrgetter("time_ms"))
 
 
 def _chosen(
@@ -437,19 +465,22 @@ def _chosen(
     if combination is None:
         return None
     if table is not None:
-        named = [one for one in contenders if one.name == subject.tactic_name]
+        named = [contender for contender in contenders if contender.name == subject.tactic_name]
         return (named or contenders)[0] if contenders else None
     runner, number, time = combination.chosen_runner, combination.chosen_id, combination.chosen_ms
     if runner is None or time is None:
         return None
-    name = next((one.name for one in contenders if (one.runner, one.id) == (runner, number)), None)
+    name = next(
+        (contender.name for contender in contenders if (contender.runner, contender.id) == (runner, number)),
+        None,
+    )
     return Contender(runner, number, name, time)
 
 
-def _is_same(one: Contender, other: Contender) -> bool:
-    if one.id is None or other.id is None:
-        return one.name == other.name
-    return (one.runner, one.id) == (other.runner, other.id)
+def _is_same(contender: Contender, other: Contender) -> bool:
+    if contender.id is None or other.id is None:
+        return contender.name == other.name
+    return (contender.runner, contender.id) == (other.runner, other.id)
 
 
 def _agrees(
@@ -462,7 +493,7 @@ def _agrees(
     if (
         subject.tactic_id is None
         or tuning.name != subject.name
-        or not any(one.chosen_id is not None for one in tuning.combinations)
+        or not any(combination.chosen_id is not None for combination in tuning.combinations)
     ):
         return None
     return bool(candidates)
@@ -470,11 +501,11 @@ def _agrees(
 
 def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
     best: dict[DataType, PrecisionCost] = {}
-    for one in tuning.combinations:
-        kind, time = precision_of(one), one.chosen_ms
+    for combination in tuning.combinations:
+        kind, time = precision_of(combination), combination.chosen_ms
         if kind is not None and time is not None and (kind not in best or time < best[kind].time_ms):
-            best[kind] = PrecisionCost(kind, time, one)
-    return tuple(sorted(best.values(), key=lambda one: one.time_ms))
+            best[kind] = PrecisionCost(kind, time, combination)
+    return tuple(sorted(best.values(), key=attrgetter("time_ms")))
 
 
 CACHED = "out of the timing cache"
@@ -573,12 +604,12 @@ class BuildFacts:
     @cached_property
     def by_layer(self) -> dict[int, TunedLayer]:
         """What the engine's layers came of, by their index."""
-        return {index: one for one in self.tuned for index in one.layers}
+        return {index: tuned for tuned in self.tuned for index in tuned.layers}
 
     @property
     def near_ties(self) -> int:
         """How many layers of the engine have a tactic that was chosen by chance."""
-        return sum(one.is_near_tie for one in self.tuned)
+        return sum(tuned.is_near_tie for tuned in self.tuned)
 
 
 def kind_of_build_log(engine: Engine) -> ArtifactKind | None:
@@ -670,8 +701,8 @@ def _rows_of(
 
 
 def _timed_rows(trial: RunnerTrial, number: int) -> Iterator[TacticRow]:
-    for one in trial.tactics:
-        yield TacticRow(trial.line, number, trial.runner, one.id, one.name, "", one.time_ms)
+    for tactic in trial.tactics:
+        yield TacticRow(trial.line, number, trial.runner, tactic.id, tactic.name, "", tactic.time_ms)
     if not len(trial.tactics) and trial.fastest_ms is not None:
         yield TacticRow(trial.line, number, trial.runner, trial.fastest_id, None, "", trial.fastest_ms)
 
@@ -695,17 +726,17 @@ def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> i
 def _kernel_rows(trial: RunnerTrial, number: int, kernels: frozenset[str | None]) -> Iterator[TacticRow]:
     """What Myelin tried for each operator inside; it takes the first of each table."""
     for table in trial.myelin:
-        for place, one in enumerate(table.tactics):
+        for place, tactic in enumerate(table.tactics):
             is_first = place == 0
             yield TacticRow(
                 table.line,
                 number,
                 trial.runner,
                 None,
-                one.kernel or None,
+                tactic.kernel or None,
                 table.operator,
-                one.time_ms,
+                tactic.time_ms,
                 is_first,
                 is_first,
-                is_first and one.kernel in kernels,
+                is_first and tactic.kernel in kernels,
             )

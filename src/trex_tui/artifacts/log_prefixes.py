@@ -110,10 +110,10 @@ class _Shape(NamedTuple):
 def _shape_of(before: str) -> _Shape:
     text = before.rstrip()
     matches = list(_TOKEN.finditer(text))
-    letters = [one for one in matches if one["letter"] or one["glued"]]
-    words = [one for one in matches if one["level"]]
+    letters = [match for match in matches if match["letter"] or match["glued"]]
+    words = [match for match in matches if match["level"]]
     # The letter stands nearer to the message: whoever relays a stream may call all of it INFO.
-    capitals = [one for one in words if one["level"].isupper()]
+    capitals = [match for match in words if match["level"].isupper()]
     level = next(iter(letters[-1:] or capitals or words), None)
     parts = []
     end = 0
@@ -222,7 +222,7 @@ def _mark_of(match: re.Match[str]) -> str:
 
 def dress_of(lines: Iterable[str]) -> Dress | None:
     """What most of the telling lines have before what they tell; None if that is nothing, or no two have the same."""
-    told = [(line, one) for line in lines if (one := _told_by(line)) is not None]
+    told = [(line, found) for line in lines if (found := _told_by(line)) is not None]
     marked = [(line, place) for line, (place, is_bare) in told if not is_bare]
     is_routed = not marked
     if is_routed:

@@ -323,12 +323,16 @@ class FormatCombination(NamedTuple):
     @property
     def chosen_trial(self) -> RunnerTrial | None:
         """The trial of the chosen runner; None for a cached result."""
-        return next((one for one in self.runners if one.runner == self.chosen_runner), None)
+        return next((trial for trial in self.runners if trial.runner == self.chosen_runner), None)
 
     @property
     def chosen_name(self) -> str | None:
         trial = self.chosen_trial
-        return next((one.name for one in trial.tactics if one.id == self.chosen_id), None) if trial else None
+        return (
+            next((tactic.name for tactic in trial.tactics if tactic.id == self.chosen_id), None)
+            if trial
+            else None
+        )
 
     @property
     def chosen_ms(self) -> float | None:
@@ -338,7 +342,11 @@ class FormatCombination(NamedTuple):
         trial = self.chosen_trial
         if trial is None or self.chosen_id is None:
             return None
-        times = [one.time_ms for one in trial.tactics if one.id == self.chosen_id and one.time_ms is not None]
+        times = [
+            tactic.time_ms
+            for tactic in trial.tactics
+            if tactic.id == self.chosen_id and tactic.time_ms is not None
+        ]
         if times:
             return min(times)
         return trial.fastest_ms if trial.fastest_id == self.chosen_id else None
@@ -346,15 +354,15 @@ class FormatCombination(NamedTuple):
     @property
     def seconds(self) -> float | None:
         """What timing all its runners took; None where the log does not say for any."""
-        return sum_of_known(one.seconds for one in self.runners)
+        return sum_of_known(trial.seconds for trial in self.runners)
 
     @property
     def tactic_count(self) -> int:
-        return sum(one.tactic_count for one in self.runners)
+        return sum(trial.tactic_count for trial in self.runners)
 
     @property
     def myelin_count(self) -> int:
-        return sum(one.myelin_count for one in self.runners)
+        return sum(trial.myelin_count for trial in self.runners)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,23 +391,23 @@ class LayerTuning:
     @property
     def seconds(self) -> float | None:
         """What timing it took, as the log prints it for its runners (8.6 and later); before, None: see `began_s`."""
-        return sum_of_known(one.seconds for one in self.combinations)
+        return sum_of_known(combination.seconds for combination in self.combinations)
 
     @property
     def tactic_count(self) -> int:
-        return sum(one.tactic_count for one in self.combinations)
+        return sum(combination.tactic_count for combination in self.combinations)
 
     @property
     def myelin_count(self) -> int:
-        return sum(one.myelin_count for one in self.combinations)
+        return sum(combination.myelin_count for combination in self.combinations)
 
     @property
     def skipped(self) -> tuple[SkippedTactic, ...]:
-        return tuple(one for trial in self.trials() for one in trial.skipped)
+        return tuple(tactic for trial in self.trials() for tactic in trial.skipped)
 
     @property
     def is_cached(self) -> bool:
-        return bool(self.combinations) and all(one.is_cached for one in self.combinations)
+        return bool(self.combinations) and all(combination.is_cached for combination in self.combinations)
 
     def trials(self) -> Iterator[RunnerTrial]:
         for combination in self.combinations:

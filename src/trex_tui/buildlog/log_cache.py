@@ -88,8 +88,8 @@ def _read(
     found = read_build_log(path, tell) if is_whole else read_outline(path, tell)
     if key is not None:
         with _guard:
-            for one in [one for one in _traces if one[0] == name]:
-                del _traces[one]
+            for known_key in [key for key in _traces if key[0] == name]:
+                del _traces[known_key]
             _traces[key] = found
             while len(_traces) > MOST_KEPT:
                 del _traces[next(iter(_traces))]

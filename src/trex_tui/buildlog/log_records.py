@@ -43,7 +43,7 @@ def layer_info_of(trace: BuildTrace) -> LayerInfo | None:
     message = f"layers are taken from the log ({_FORMS[dump.form]})"
     severity = Severity.INFO if dump.form is DumpForm.INSPECTOR else Severity.WARNING
     note = Diagnostic(severity, trace.path, f"line {dump.line}", message)
-    layers = tuple({"Name": one.name} if names_only else one.raw for one in dump.layers)
+    layers = tuple({"Name": layer.name} if names_only else layer.raw for layer in dump.layers)
     return LayerInfo(layers, _bindings(trace, dump), names_only=names_only, diagnostics=(note,))
 
 
@@ -54,9 +54,11 @@ def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
     if trace.network_inputs or trace.network_outputs:
         return tuple(dict.fromkeys((*trace.network_inputs, *trace.network_outputs)))
     if trace.bindings:
-        return tuple(dict.fromkeys(one.name for one in trace.bindings))
-    read = dict.fromkeys(tensor.name for layer in dump.layers for tensor in layer.inputs)
-    written = dict.fromkeys(tensor.name for layer in dump.layers for tensor in layer.outputs)
+        return tuple(dict.fromkeys(binding.name for binding in trace.bindings))
+    read = dict.fromkeys(tensor["Name"] for layer in dump.layers for tensor in layer.raw.get("Inputs", ()))
+    written = dict.fromkeys(
+        tensor["Name"] for layer in dump.layers for tensor in layer.raw.get("Outputs", ())
+    )
     inputs = [name for name in read if name not in written]
     return (*inputs, *(name for name in written if name not in read))
 

@@ -68,8 +68,8 @@ class Messages:
 
     def finished(self) -> tuple[Message, ...]:
         return tuple(
-            Message(one.severity, one.text, one.count, one.line, one.last_line, one.is_trtexec)
-            for one in self._groups.values()
+            Message(group.severity, group.text, group.count, group.line, group.last_line, group.is_trtexec)
+            for group in self._groups.values()
         )
 
 

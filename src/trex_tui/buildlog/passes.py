@@ -114,7 +114,7 @@ class Optimizer:
             return None
         self.finish(line)
         self.strategy = int(match["number"])
-        if all(one.number != self.strategy for one in self.strategies):
+        if all(strategy.number != self.strategy for strategy in self.strategies):
             self.strategies.append(BackendStrategy(line, self.strategy, Verdict.ONLY))
         return self.strategy
 

@@ -313,7 +313,7 @@ class _Reader:
         shown, timed = parser.finish(self._number)
         sections, tuner, optimizer, resources = shown.sections, shown.tuner, shown.optimizer, shown.resources
         runs = tuple(parser.runs.all)
-        built_by, timed_by = (None if one.run is None else runs[one.run] for one in (shown, timed))
+        built_by, timed_by = (None if span.run is None else runs[span.run] for span in (shown, timed))
         decoded = [run.tensorrt_version for run in (built_by, *reversed(runs)) if run is not None]
         trace = BuildTrace(
             path=self._path,
@@ -415,6 +415,9 @@ def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tup
             key = (cost.strategy, cost.tensor, *formats)
             known[key] = min(time, known.get(key, time))
     return tuple(
-        replace(one, cost_ms=known.get((one.strategy, one.tensor, one.from_format, one.to_format)))
-        for one in added
+        replace(
+            reformat,
+            cost_ms=known.get((reformat.strategy, reformat.tensor, reformat.from_format, reformat.to_format)),
+        )
+        for reformat in added
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from dataclasses import replace
 
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.buildlog.build_trace import Performance, PrintedBinding, ProfileTable, TraceAverages
@@ -147,12 +148,10 @@ class Results:
 
     @property
     def trace(self) -> TraceAverages | None:
-        one = self._trace
-        if one is None or not one.runs:
+        trace = self._trace
+        if trace is None or not trace.runs:
             return None
-        return TraceAverages(
-            one.line, one.runs, one.gpu_ms, one.host_ms, one.enqueue_ms, one.end_to_end_ms, self._omitted
-        )
+        return replace(trace, omitted=self._omitted)
 
     @property
     def profile(self) -> ProfileTable | None:

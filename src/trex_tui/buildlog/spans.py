@@ -327,7 +327,7 @@ class Spans:
             self._context_bytes = resources.context_bytes
         if resources.engine_bytes is not None:
             self._engine_bytes = resources.engine_bytes
-        self._dumps.update((one.form, one) for one in span.dumps.finished())
+        self._dumps.update((dump.form, dump) for dump in span.dumps.finished())
 
     @property
     def dumps(self) -> tuple[LayerDump, ...]:

@@ -85,7 +85,7 @@ class TacticColumns:
         for place, name, number in self._set_names:
             if place < self.next and number in (None, columns.ids[place]):
                 columns.names[place] = self.place_of(name)
-        self._set_names = [one for one in self._set_names if one[0] >= self.next]
+        self._set_names = [entry for entry in self._set_names if entry[0] >= self.next]
 
     def add(self, message: str) -> bool:
         """Take a message that begins with `Tactic`, at `next`; False if it tells no time."""
@@ -159,7 +159,7 @@ class TacticColumns:
                 parameters = array("I", bytes(4 * count))
             else:
                 rest = [parts[place + 6 : place + width] for place in range(0, len(parts), width)]
-                parameters = self._places_of([", ".join(one).strip() for one in rest])
+                parameters = self._places_of([", ".join(words).strip() for words in rest])
         except (ValueError, OverflowError):
             self._myelin_one_by_one(batch)
             return

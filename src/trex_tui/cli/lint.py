@@ -9,23 +9,84 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.crash_log import where_noted
 from trex_tui.errors import Diagnostic, ExitCode, TrexError
-from trex_tui.lint.config import LintConfig, fail_on_of, find_config, rule_names
-from trex_tui.lint.model import Rule, Severity
-from trex_tui.lint.registry import Registry, registry
-from trex_tui.lint.run import run
-from trex_tui.report.views.lint import EngineReport, LintReport
-from trex_tui.text import plural
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from trex_tui.engine.engine import Engine
-    from trex_tui.lint.model import LintResult
+    from trex_tui.lint.config import LintConfig
+    from trex_tui.lint.model import LintResult, Rule
+    from trex_tui.lint.registry import Registry
+    from trex_tui.report.views.lint import LintReport
 
     Load = Callable[[argparse.Namespace], tuple[list[Engine], list[Diagnostic]]]
+
+_FORMATS = ("text", "json", "sarif", "github", "md")
+_SEVERITIES = ("error", "warning", "info", "good")
+_EXAMPLES = """\
+examples:
+  trex-tui lint results/alexnet                        what is wrong, what it costs, what to do
+  trex-tui lint results/ --fail-on warning             exit code 1 if anything is a warning or worse
+  trex-tui lint results/ --fail-on 'warning > 5'       or if an engine has more than five warnings
+  trex-tui lint results/alexnet --select CONV,QDQ001   only these families and rules
+  trex-tui lint results/alexnet --filter 'pct>1'       only what is found about these layers
+  trex-tui lint results/ --format sarif > lint.sarif   for a code host
+  trex-tui lint --rules                                every rule
+  trex-tui lint --explain CONV001                      what a rule looks for, why, what to do
+
+Select, ignore, thresholds and suppressions with their reasons can stand in trex-tui.toml under [lint], or in
+pyproject.toml under [tool.trex-tui.lint]. The exit code is 1 when a finding at or above --fail-on remains, and
+the default of that is error: warnings are chances to be faster, not mistakes. It is 2 when a rule broke, since
+nobody knows what it would have found; --ignore leaves the rule out, --fail-on never lets it be.
+"""
+
+
+def add_lint(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    add_paths: Callable[[argparse.ArgumentParser], None],
+) -> None:
+    """Add the command and its options.
+
+    Args:
+        add_paths: Adds those of every command that loads engines.
+    """
+    import argparse
+
+    lint = commands.add_parser(
+        "lint",
+        help="what is wrong with each engine, what it costs, and what to do",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_paths(lint)
+    lint.add_argument(
+        "--select",
+        action="append",
+        metavar="IDS",
+        help="only these rules or families, e.g. CONV,QDQ001; instead of those of a file",
+    )
+    lint.add_argument(
+        "--ignore",
+        action="append",
+        metavar="IDS",
+        help="not these rules or families, and not those of a file",
+    )
+    lint.add_argument(
+        "--min-severity", choices=_SEVERITIES, help="leave out what is milder; default: good, which is all"
+    )
+    lint.add_argument(
+        "--fail-on",
+        metavar="{error,warning,info,never,GATE}",
+        help="exit with 1 if something as severe or worse is found; default: error. A gate is about the error, warning, "
+        "info or all findings of an engine, such as 'findings > 9'",
+    )
+    lint.add_argument("--filter", metavar="EXPR", help="only what is found about the layers that match")
+    lint.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
+    lint.add_argument("--config", metavar="FILE", help="read the configuration from this file alone")
+    lint.add_argument("--rules", action="store_true", help="list the rules and exit")
+    lint.add_argument("--explain", metavar="ID", help="tell all about a rule and exit")
 
 
 def run_lint(options: argparse.Namespace, load: Load) -> int:
@@ -38,128 +99,121 @@ def run_lint(options: argparse.Namespace, load: Load) -> int:
         TrexError: A rule, a filter or the configuration makes no sense, or there is no engine; or, with everything printed, a
             rule broke and nobody knows whether `fail_on` would have been reached.
     """
+    from trex_tui.lint.registry import registry
+    from trex_tui.report.views.lint import EngineReport, LintReport
+
     rules = registry()
     if options.rules or options.explain:
-        listed = [rules.rule(options.explain)] if options.explain else list(rules.rules)
-        _print_rules(listed, options)
+        _print_rules([rules.rule(options.explain)] if options.explain else rules.rules, options)
         return int(ExitCode.OK)
-    config = configured(options, rules)
+    config = _configure(options, rules)
     engines, strays = load(options)
-    reports = [EngineReport(engine, _linted(engine, config, options.filter)) for engine in engines]
+    reports = [EngineReport(engine, _lint(engine, config, options.filter)) for engine in engines]
     report = LintReport(tuple(reports), config, (*strays, *rules.diagnostics))
     _print(report, rules, options.format)
-    _narrate(report)
-    _check_judged(report)
+    _print_remarks(report)
+    _check_broken(report)
     return int(ExitCode.FINDINGS if report.fails else ExitCode.OK)
 
 
-def configured(options: argparse.Namespace, rules: Registry) -> LintConfig:
-    """What files say, with the options over it.
+def _configure(options: argparse.Namespace, rules: Registry) -> LintConfig:
+    """What files say, with the options over it."""
+    from trex_tui.lint.config import find_config, parse_fail_on, rule_names
+    from trex_tui.lint.model import Severity
 
-    Raises:
-        TrexError: One of them says something that cannot be.
-    """
-    file = Path(options.config) if options.config else None
-    config = find_config(os.environ, rules, file)
+    config = find_config(os.environ, rules, Path(options.config) if options.config else None)
     if options.select:
-        config = replace(config, select=rule_names(_ids(options.select), rules, "--select"))
+        config = replace(config, select=rule_names(_split(options.select), rules, "--select"))
     if options.ignore:
-        ignored = rule_names(_ids(options.ignore), rules, "--ignore")
+        ignored = rule_names(_split(options.ignore), rules, "--ignore")
         config = replace(config, ignore=(*config.ignore, *ignored))
     if options.min_severity:
         config = replace(config, min_severity=Severity(options.min_severity))
     if options.fail_on:
-        config = replace(config, fail_on=fail_on_of(options.fail_on))
+        config = replace(config, fail_on=parse_fail_on(options.fail_on, "--fail-on"))
     return config
 
 
-def _ids(options: Sequence[str]) -> list[str]:
+def _split(options: Sequence[str]) -> list[str]:
     return [name for option in options for name in option.split(",") if name.strip()]
 
 
-def _linted(engine: Engine, config: LintConfig, text: str | None) -> LintResult:
+def _lint(engine: Engine, config: LintConfig, text: str | None) -> LintResult:
+    from trex_tui.lint.run import run
+
     if not text:
         return run(engine, config)
     from trex_tui.analysis.filter import FilterError, filter_layers
 
     try:
-        chosen = filter_layers(engine, text)
+        layers = filter_layers(engine, text)
     except FilterError as error:
         raise TrexError(f"--filter: {error.pointed}") from None
-    return run(engine, config, layers=[layer.index for layer in chosen])
+    return run(engine, config, layers=[layer.index for layer in layers])
 
 
 def _print_rules(rules: Sequence[Rule], options: argparse.Namespace) -> None:
-    from trex_tui.report.views import lint_rules as report
+    from trex_tui.report.views import lint_rules as view
 
     if options.format == "json":
         from trex_tui.cli.output import print_json
 
-        print_json(report.rules_document(rules))
+        print_json(view.rules_document(rules))
     elif options.format == "md":
-        text = report.explain_markdown(rules[0]) if options.explain else report.rules_markdown(rules)
-        sys.stdout.write(text)
+        sys.stdout.write(view.explain_markdown(rules[0]) if options.explain else view.rules_markdown(rules))
     elif options.format == "text":
-        sys.stdout.write(report.explain_text(rules[0]) if options.explain else report.rules_text(rules))
+        sys.stdout.write(view.explain_text(rules[0]) if options.explain else view.rules_text(rules))
     else:
         raise TrexError(f"rules can be had as text, json or md, not as {options.format}")
 
 
 def _print(report: LintReport, rules: Registry, form: str) -> None:
     from trex_tui.cli.output import print_json, print_text
+    from trex_tui.report import render_lint
 
     if form == "json":
-        from trex_tui.report.render_lint import lint_document
-
-        print_json(lint_document(report))
+        print_json(render_lint.lint_document(report))
     elif form == "sarif":
         from trex_tui.report.render_sarif import lint_sarif
 
         print_json(lint_sarif(report, [rule for rule in rules.rules if report.config.wants(rule)]))
     elif form == "github":
-        from trex_tui.report.render_lint import lint_github
-
-        sys.stdout.write(lint_github(report))
+        sys.stdout.write(render_lint.lint_github(report))
     elif form == "md":
-        from trex_tui.report.render_lint import lint_markdown
-
-        sys.stdout.write(lint_markdown(report))
+        sys.stdout.write(render_lint.lint_markdown(report))
     else:
-        from functools import partial
-
-        from trex_tui.report.render_lint import print_lint
-
-        print_text(partial(print_lint, report))
+        print_text(lambda console: render_lint.print_lint(report, console))
 
 
-def _check_judged(report: LintReport) -> None:
+def _check_broken(report: LintReport) -> None:
     """A gate that could not look must not pass in silence, and what it did find may not be all."""
-    fail_on, broken = report.config.fail_on, report.broken_rules
-    if fail_on is not None and broken:
-        names = ", ".join(broken)
+    from trex_tui.lint.config import format_fail_on
+    from trex_tui.text import plural
+
+    broken = report.broken_rules
+    if report.config.fail_on is not None and broken:
         raise TrexError(
-            f"{plural(len(broken), 'rule')} broke ({names}): whether anything is at or above {fail_on.value} "
-            f"cannot be judged; --ignore {','.join(broken)} leaves {'it' if len(broken) == 1 else 'them'} out"
+            f"{plural(len(broken), 'rule')} broke ({', '.join(broken)}): whether anything is at or above "
+            f"{format_fail_on(report.config.fail_on)} cannot be judged; --ignore {','.join(broken)} leaves "
+            f"{'it' if len(broken) == 1 else 'them'} out"
         )
 
 
-def _narrate(report: LintReport) -> None:
+def _print_remarks(report: LintReport) -> None:
     """What is about the run and not about the engines: on stderr."""
     from trex_tui.cli.output import complain
+    from trex_tui.crash_log import where_noted
 
-    for diagnostic in (*report.diagnostics, *(d for one in report.engines for d in one.engine.diagnostics)):
+    of_engines = (diagnostic for one in report.engines for diagnostic in one.engine.diagnostics)
+    for diagnostic in (*report.diagnostics, *of_engines):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
-    told = where_noted() if report.broken_rules else ""
+    noted = where_noted() if report.broken_rules else ""
     for one in report.engines:
         for name in one.result.failed:
-            complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked ({told})")
+            complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked ({noted})")
     used = {taken.origin for one in report.engines for taken in one.result.suppressed}
     for suppression in report.config.suppressions:
         if suppression.origin not in used:
             complain(f"info: {suppression.origin}: suppresses nothing here")
-    fail_on = report.config.fail_on
-    if report.fails and fail_on:
-        count = sum(
-            found.severity.rank <= fail_on.rank for one in report.engines for found in one.result.findings
-        )
-        complain(f"{plural(count, 'finding')} at or above {fail_on.value}")
+    for line in report.failures:
+        complain(line)

@@ -12,7 +12,7 @@ from trex_tui.cli.argument_types import FILES, whole
 from trex_tui.cli.build_log import add_build_log
 from trex_tui.cli.capture_arguments import add_accuracy, add_capture, add_doctor
 from trex_tui.cli.export_arguments import add_export
-from trex_tui.cli.lint_arguments import add_lint
+from trex_tui.cli.lint import add_lint
 from trex_tui.cli.report_arguments import add_diff, add_report, add_times
 
 _EXAMPLES = """\

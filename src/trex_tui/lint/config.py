@@ -6,7 +6,7 @@ The lint configuration out of configuration files and options.
     select = ["CONV", "QDQ001"]           # default: every rule
     ignore = ["FMT004"]
     min_severity = "info"                 # error, warning, info, good
-    fail_on = "warning"                   # error, warning, info, never
+    fail_on = "warning"                   # error, warning, info, never, or a gate such as "warning > 5"
 
     [lint.thresholds]
     "CONV003.waste_pct" = 15
@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trex_tui.analysis.gates import Gate, GateError, GateMetrics, parse_gate
 from trex_tui.artifacts.input_files import finite_number
 from trex_tui.config import ConfigTable, config_tables, read_config
 from trex_tui.errors import TrexError
@@ -62,7 +63,8 @@ class LintConfig:
         ignore: Ids or families of rules not to run; stronger than `select`.
         thresholds: Numbers of rules that are not to be the rule's own, by name: `CONV003.waste_pct`.
         min_severity: The mildest severity to keep; `GOOD` keeps what is well done too.
-        fail_on: The mildest severity that makes the command fail; None for never.
+        fail_on: The mildest severity that makes the command fail, or a gate on the number of findings of an engine; None for
+            never.
         suppressions: In the order they are stated; the first that fits a layer counts.
     """
 
@@ -70,7 +72,7 @@ class LintConfig:
     ignore: tuple[str, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
     min_severity: Severity = Severity.GOOD
-    fail_on: Severity | None = Severity.ERROR
+    fail_on: Severity | Gate | None = Severity.ERROR
     suppressions: tuple[Suppression, ...] = ()
 
     def wants(self, rule: Rule) -> bool:
@@ -89,6 +91,7 @@ SUPPRESS = "suppress"
 NEVER = "never"
 MIN_SEVERITIES = tuple(one.value for one in Severity)
 FAIL_ON = (*(one.value for one in Severity if one is not Severity.GOOD), NEVER)
+COUNTS = GateMetrics(("error", "warning", "info", "findings"), ("warning > 5", "findings > 0"))
 _KEYS = ("select", "ignore", "min_severity", "fail_on", "thresholds", SUPPRESS)
 _SUPPRESS_KEYS = ("rules", "layers", "reason")
 
@@ -130,7 +133,7 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
     if "min_severity" in values:
         changes["min_severity"] = Severity(_choice(values, "min_severity", MIN_SEVERITIES, places))
     if "fail_on" in values:
-        changes["fail_on"] = fail_on_of(_choice(values, "fail_on", FAIL_ON, places))
+        changes["fail_on"] = parse_fail_on(values["fail_on"], places["fail_on"])
     if "thresholds" in values:
         stated = _thresholds(values["thresholds"], rules, places["thresholds"])
         changes["thresholds"] = {**config.thresholds, **stated}
@@ -152,9 +155,28 @@ def rule_names(names: Sequence[str], rules: Registry, place: str) -> tuple[str, 
         raise TrexError(f"{place}: {error}") from None
 
 
-def fail_on_of(word: str) -> Severity | None:
-    """A word of `FAIL_ON` as `LintConfig` has it."""
-    return None if word == NEVER else Severity(word)
+def parse_fail_on(value: object, place: str) -> Severity | Gate | None:
+    """A severity, `never` or a gate as `LintConfig` has it.
+
+    Raises:
+        TrexError: It is none of them; `place` stands in front.
+    """
+    if value == NEVER:
+        return None
+    if isinstance(value, str) and value in FAIL_ON:
+        return Severity(value)
+    if not isinstance(value, str) or value.strip().isalpha():
+        known = f"{', '.join(FAIL_ON)}, and no gate such as {COUNTS.examples[0]}"
+        raise TrexError(f"{place}: {printable(str(value))[:40]} is none of {known}")
+    try:
+        return parse_gate(value, COUNTS)
+    except GateError as error:
+        raise TrexError(f"{place}: {error}") from None
+
+
+def format_fail_on(fail_on: Severity | Gate | None) -> str:
+    """As a person writes it."""
+    return fail_on.text if isinstance(fail_on, Gate) else fail_on.value if fail_on else NEVER
 
 
 def _check_keys(values: Mapping[str, Any], known: Sequence[str], place: str) -> None:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trex_tui.analysis.gates import Gate
     from trex_tui.engine.model import Layer
     from trex_tui.lint.context import Context
 
@@ -414,6 +415,12 @@ class LintResult:
         """Severity of the worst finding; None without findings."""
         return self.findings[0].severity if self.findings else None
 
-    def fails(self, fail_on: Severity | None) -> bool:
-        """Whether a finding is at least as severe; never for None."""
-        return fail_on is not None and any(one.severity.rank <= fail_on.rank for one in self.findings)
+    def count(self, metric: str) -> int:
+        """Number of `findings`, or of those of a severity."""
+        return len(self.findings) if metric == "findings" else self.counts[Severity(metric)]
+
+    def fails(self, fail_on: Severity | Gate | None) -> bool:
+        """Whether a finding is at least as severe, or the gate falls; never for None."""
+        if isinstance(fail_on, Severity):
+            return any(judged.severity.rank <= fail_on.rank for judged in self.findings)
+        return fail_on is not None and fail_on.falls(self.count(fail_on.metric))

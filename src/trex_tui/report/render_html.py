@@ -178,7 +178,7 @@ def sections_page(title: str, sections: Iterable[Section]) -> str:
         lines.append(f'<section class="{kind}"><h2>{safe(section.title)}</h2>')
         lines += bullets(section.sentences)
         for table in section.tables:
-            lines += _table(table, is_sortable=False)
+            lines += _table(table, is_report=False)
         lines.append("</section>")
     return page(title, lines)
 
@@ -226,11 +226,15 @@ def _figure(found: Picture) -> str:
     return f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
 
 
-def _table(table: Table, *, is_sortable: bool = True) -> Iterator[str]:
+def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:
+    """A table; in a report its columns sort, and endless texts lose their middle."""
     if table.title:
         yield f"<h4>{safe(table.title)}</h4>"
     tops = [table.largest(index) if column.has_bar else None for index, column in enumerate(table.columns)]
-    texts = [table.texts(index) for index in range(len(table.columns))]
+    texts = [
+        [column.shorten(text, _LONGEST) for text in texts] if is_report and not column.is_number else texts
+        for column, texts in zip(table.columns, map(table.texts, range(len(table.columns))), strict=True)
+    ]
     kinds = [
         "number"
         if column.is_number
@@ -242,7 +246,7 @@ def _table(table: Table, *, is_sortable: bool = True) -> Iterator[str]:
     group = "scroll short" if len(table.rows) <= _SHORT else "scroll"
     label = f' aria-label="{safe(table.title)}"' if table.title else ""
     yield f'<div class="{group}"><table{label}><thead><tr>'
-    yield "".join(_head(column, is_sortable) for column in table.columns)
+    yield "".join(_head(column, is_report) for column in table.columns)
     yield "</tr></thead><tbody>"
     for row, row_texts, style in zip(
         table.rows, zip(*texts, strict=True), table.styles or repeat(""), strict=False
@@ -266,7 +270,7 @@ def _head(column: Column, is_sortable: bool) -> str:
 
 def _cell(column: Column, kind: str, value: object, text: str, top: float | None, style: str) -> str:
     if not column.is_number:
-        return f'<td class="{kind}">{safe(column.shorten(text, _LONGEST))}</td>'
+        return f'<td class="{kind}">{safe(text)}</td>'
     known = number(value)
     data = "" if known is None else f' data-value="{known!r}"'
     bar = "" if top is None else f'<td class="bar">{_bar(known, top, style)}</td>'

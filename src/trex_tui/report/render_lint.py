@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from trex_tui.lint.config import format_fail_on
 from trex_tui.lint.model import Judged, Severity, Suppressed
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import escaped
@@ -237,10 +238,9 @@ SCHEMA = "trex-tui/lint/1"
 
 def lint_document(report: LintReport) -> dict[str, Any]:
     """The object that `trex-tui lint --format json` prints. What is unknown is None."""
-    fail_on = report.config.fail_on
     return {
         "schema": SCHEMA,
-        "fail_on": fail_on.value if fail_on else "never",
+        "fail_on": format_fail_on(report.config.fail_on),
         "fails": report.fails,
         "engines": [_engine_object(engine) for engine in report.engines],
         "diagnostics": [diagnostic_object(diagnostic) for diagnostic in report.diagnostics],

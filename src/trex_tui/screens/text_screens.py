@@ -1,4 +1,4 @@
-"""What a number is: its value, definition, unit, formula, and the file it comes from."""
+"""Windows of text: what a number is, the keys that work here, and what was wrong with the files."""
 
 from __future__ import annotations
 

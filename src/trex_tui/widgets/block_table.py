@@ -14,9 +14,8 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.model import Block, Comparison, Match
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import change_words, letter
+from trex_tui.report.views.compare import block_name, change_words, letter
 from trex_tui.report.views.compare_story import (
-    block_name,
     formats_words,
     is_changed,
     layer_ms,
@@ -111,7 +110,6 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     @property
     def shown_blocks(self) -> Sequence[Block]:
-        """The blocks on display, in their order."""
         return self._blocks
 
     def show(self, comparison: Comparison) -> None:
@@ -177,7 +175,6 @@ class BlockTable(ExpandableTable[BlockRow]):
             self.set_order(Order(by, by != ORDER))
 
     def reverse_sort(self) -> None:
-        """Turn the order round."""
         self.set_order(Order(self.order.by, not self.order.descending))
 
     def cycle_sort(self, column_key: str) -> None:
@@ -192,7 +189,6 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     @property
     def title_keys(self) -> tuple[SortKey, ...]:
-        """Which title has the arrow."""
         by = self.order.by
         if by == SIZE and self.comparison is not None:
             # With several engines it is the largest of the differences, which has no column.

@@ -62,7 +62,6 @@ class Outline(ExpandableTable[Node]):
 
     @property
     def has_lines(self) -> bool:
-        """Whether there is anything in it."""
         return bool(self._outline)
 
 

@@ -270,12 +270,12 @@ def fill_tables(tables: Tables, facts: BuildFacts) -> None:
     tables.passes.show_nodes(build.pass_nodes(trace))
     tables.strategies.show_nodes(build.strategy_nodes(facts))
     tables.layers.set_columns(layer_columns(facts))
-    has_seconds = any(one.seconds is not None for one in facts.tuned)
+    has_seconds = any(tuned.seconds is not None for tuned in facts.tuned)
     tables.layers.sort_by("seconds" if has_seconds else "tactics")
-    tables.layers.set_rows(facts.tuned, keep=lambda one: one.number)
-    tables.memory.set_rows(trace.memory, keep=lambda one: (one.line, one.event))
+    tables.layers.set_rows(facts.tuned, keep=lambda tuned: tuned.number)
+    tables.memory.set_rows(trace.memory, keep=lambda point: (point.line, point.event))
     tables.messages.sort_by("severity")
-    tables.messages.set_rows(trace.messages, keep=lambda one: (one.line, one.severity))
+    tables.messages.set_rows(trace.messages, keep=lambda message: (message.line, message.severity))
 
 
 def fill_tactics(table: VirtualTable[TacticRow], rows: list[TacticRow]) -> None:
@@ -347,7 +347,7 @@ def _summary(facts: BuildFacts, view: View) -> str:
     if view is View.PASSES:
         return _pass_summary(trace)
     if view is View.MEMORY:
-        peak = max((one.gpu_mib for one in trace.memory if not one.is_managed), default=None)
+        peak = max((point.gpu_mib for point in trace.memory if not point.is_managed), default=None)
         known = f" · GPU up to {peak} MiB" if peak is not None else ""
         return plural(len(trace.memory), "point") + known
     if view is View.STRATEGIES:
@@ -359,11 +359,11 @@ def _summary(facts: BuildFacts, view: View) -> str:
 
 
 def _pass_summary(trace: BuildTrace) -> str:
-    of_winner = [one for one in trace.passes if one.strategy in (trace.winner, None)]
-    counted = [one.layers for one in of_winner if one.layers is not None]
+    of_winner = [graph_pass for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)]
+    counted = [graph_pass.layers for graph_pass in of_winner if graph_pass.layers is not None]
     if not counted:
         return "the log counts no layers"
-    steps = sum(len(one.fusions) for one in of_winner)
+    steps = sum(len(graph_pass.fusions) for graph_pass in of_winner)
     return f"{plural(len(of_winner), 'pass', 'passes')} · {counted[0]} → {counted[-1]} layers · {plural(steps, 'step')}"
 
 
@@ -410,7 +410,7 @@ def tactic_words(
 def memory_text(facts: BuildFacts, item: Any, width: int, height: int) -> list[TextLine]:  # noqa: ANN401 - a point
     """The chart of memory, with the point under the cursor marked."""
     points = facts.trace.memory
-    here = next((place for place, one in enumerate(points) if one is item), None)
+    here = next((place for place, point in enumerate(points) if point is item), None)
     return chart_text(memory_chart(points, here, width, height))
 
 

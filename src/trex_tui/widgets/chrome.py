@@ -119,7 +119,6 @@ class EngineHeader(Widget):
         self._facts = header_facts(engine)
 
     def render(self) -> RenderResult:
-        """The facts: identity at the left, figures at the right."""
         width = self.content_size.width
         facts = fit_facts(self._facts, width)
         left = _joined([fact for fact in facts if not fact.right])
@@ -221,12 +220,10 @@ class TabBar(Widget):
         return labels, gap
 
     def _label(self, number: int, tab: str, longest: int) -> str:
-        """Digit, title and badge; where titles are cut, the active one is whole."""
         title = self._tabs[tab] if tab == self.active else self._tabs[tab][:longest]
         return f"{number} {title}".rstrip() + self._badges.get(tab, "")
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the tab that was clicked."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -265,7 +262,6 @@ class FooterKey:
 
     @property
     def cells(self) -> int:
-        """Cells for both and the blank between."""
         return cell_len(self.label) + 1 + cell_len(self.words)
 
 
@@ -282,12 +278,10 @@ class KeyFooter(Widget):
         self._keys: list[FooterKey] = []
 
     def on_mount(self) -> None:
-        """Follow the keys."""
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
 
     @property
     def shown(self) -> list[FooterKey]:
-        """The keys that fit."""
         return fitting(self._keys, self.size.width)
 
     def _bindings_changed(self, screen: Screen[Any]) -> None:
@@ -302,7 +296,6 @@ class KeyFooter(Widget):
             self.refresh()
 
     def _active_keys(self, screen: Screen[Any]) -> list[FooterKey]:
-        """The first key of each action that is shown."""
         found: dict[str, FooterKey] = {}
         for _, binding, is_enabled, tooltip in screen.active_bindings.values():
             if binding.show and binding.action not in found:
@@ -312,7 +305,6 @@ class KeyFooter(Widget):
         return list(found.values())
 
     def render(self) -> RenderResult:
-        """Keys and words."""
         parts = [
             Content.assemble(
                 (key.label, "bold $footer-key-foreground" if key.is_enabled else "dim"),
@@ -323,7 +315,6 @@ class KeyFooter(Widget):
         return Content(" ").join(parts)
 
     def key_at(self, x: int) -> FooterKey | None:
-        """The key that is drawn in a column."""
         return next((key for start, key in self._places() if start <= x < start + key.cells), None)
 
     def _places(self) -> Iterator[tuple[int, FooterKey]]:
@@ -340,7 +331,6 @@ class KeyFooter(Widget):
             self.tooltip = tooltip
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A click on a key is the key."""
         key = self.key_at(event.x)
         if key is not None and key.is_enabled:
             self.app.simulate_key(key.key)
@@ -373,5 +363,4 @@ class SummaryLine(Widget):
     text: reactive[str] = reactive("")
 
     def render(self) -> RenderResult:
-        """The text, never markup."""
         return Content(printable(self.text)).truncate(self.content_size.width, ellipsis=True)

@@ -58,7 +58,6 @@ class ExpandableTable(VirtualTable[Row]):
         raise NotImplementedError
 
     def key_of(self, row: Row) -> Hashable:
-        """What identifies a row."""
         raise NotImplementedError
 
     def is_expandable(self, row: Row) -> bool:
@@ -91,7 +90,6 @@ class ExpandableTable(VirtualTable[Row]):
         return [(row, key, indent, number == last) for number, row in enumerate(below)][::-1]
 
     def position(self, row: Row) -> Position:
-        """Where a shown row stands."""
         return self._positions[self.key_of(row)]
 
     def draw_name(self, row: Row, name: str) -> str:
@@ -153,7 +151,6 @@ class ExpandableTable(VirtualTable[Row]):
             self.go_to_key(parent)
 
     def action_expand_all(self) -> None:
-        """Expand every row."""
         self.expanded |= self.expandable_keys()
         self.rebuild()
 

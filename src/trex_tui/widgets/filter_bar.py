@@ -38,7 +38,6 @@ class FilterChanged(Message):
     text: str
 
     def can_replace(self, message: Message) -> bool:
-        """Whether `message`, which waits in the queue, is out of date because of this one."""
         return isinstance(message, FilterChanged)
 
 
@@ -65,7 +64,6 @@ class Harmless(Highlighter):
     """Draws a line of input without what a terminal would act on; its value stays as it is."""
 
     def highlight(self, text: Text) -> None:
-        """Rich's name for it."""
         if not text.plain.isprintable():
             text.plain = printable_in_place(text.plain)
 
@@ -109,7 +107,6 @@ class FilterBar(Vertical):
         """Keys that were typed before Esc may still reach the text after it; they change nothing any more."""
 
     def compose(self) -> ComposeResult:
-        """A slash and the text; what to know about it."""
         with Horizontal():
             yield Label("/", markup=False)
             yield Input(
@@ -123,7 +120,6 @@ class FilterBar(Vertical):
 
     @property
     def is_open(self) -> bool:
-        """Whether a person may be typing."""
         return self.display
 
     def open(self, text: str) -> None:
@@ -140,7 +136,6 @@ class FilterBar(Vertical):
         self.screen.set_focus(line)
 
     def close(self) -> None:
-        """Hide the line."""
         self.display = False
 
     @property
@@ -149,7 +144,6 @@ class FilterBar(Vertical):
         return complete(self._engine, line.value) if line.value and line.cursor_at_end else None
 
     def watch_error(self, error: FilterError | None) -> None:
-        """Tell it below the text."""
         self.query_one(FilterHint).error = error
 
     @on(Input.Changed)
@@ -167,7 +161,6 @@ class FilterBar(Vertical):
         return super().check_action(action, parameters)
 
     def action_complete(self) -> None:
-        """Tab: take the likeliest completion."""
         completion = self._completion
         if completion is not None:
             line = self.query_one(Input)
@@ -175,11 +168,9 @@ class FilterBar(Vertical):
             line.cursor_position = len(line.value)
 
     def action_accept(self) -> None:
-        """Enter: keep the filter."""
         self._leave(keep=True)
 
     def action_cancel(self) -> None:
-        """Esc: no filter."""
         self._is_cancelled = True
         self._leave(keep=False)
 
@@ -196,7 +187,6 @@ class FilterHint(Widget):
     completion: reactive[Completion | None] = reactive(None)
 
     def render(self) -> Content:
-        """The error first; then as many completions as there is room for."""
         parts: list[Content] = []
         if self.error is not None:
             parts.append(Content.styled(f"error: {printable(str(self.error))}", "bold $error"))

@@ -69,7 +69,6 @@ def _char(char: str) -> str:
 
 
 def _drawing(code: int, char: str) -> str:
-    """Boxes, blocks and dots."""
     if 0x2500 <= code <= 0x257F:
         if char in _HORIZONTAL:
             return "-"
@@ -85,7 +84,6 @@ class AsciiFilter(LineFilter):
     """Replaces each character by one that every terminal has. Textual keeps the result with each drawn line."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - Textual's
-        """The segments in ASCII."""
         if all(segment.text.isascii() for segment in segments):
             return segments
         return [Segment(to_ascii(text), style, control) for text, style, control in segments]

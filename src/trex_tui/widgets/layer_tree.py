@@ -69,7 +69,6 @@ class LayerTree(ExpandableTable[Entry]):
         return isinstance(row, Group)
 
     def on_resize(self) -> None:
-        """Draw as many lanes as there is room for."""
         if self._lanes is not None and self._room_for_lanes != self._most_lanes:
             self._draw_lanes()
 
@@ -87,7 +86,6 @@ class LayerTree(ExpandableTable[Entry]):
         self.rebuild()
 
     def show_marks(self, marks: Mapping[int, Severity]) -> None:
-        """Mark layers that something was found about."""
         self._marks = marks
         self.set_columns(self._tree_columns())
 
@@ -235,7 +233,6 @@ class LayerTree(ExpandableTable[Entry]):
         self.rebuild()
 
     def toggle_order(self) -> None:
-        """Order by time, or by execution."""
         self._set_order(by_latency=not self.by_latency)
 
 

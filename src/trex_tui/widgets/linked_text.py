@@ -53,7 +53,6 @@ class LinkedText(TextView):
         self.lines: Sequence[Line] = ()
 
     def make_lines(self, width: int) -> list[TextLine]:  # noqa: ARG002 - they wrap by themselves
-        """The lines in colours."""
         return text_lines(self.lines, self.chosen)
 
     def show_lines(self, lines: Sequence[Line], *, from_top: bool) -> None:
@@ -74,7 +73,6 @@ class LinkedText(TextView):
     # Links
 
     def action_next_link(self, step: int) -> None:
-        """Choose the next line that leads to a layer, or the one before."""
         links = targets_in(self.lines)
         if not links:
             self.notify("Nothing here leads to another layer.", markup=False)
@@ -93,7 +91,6 @@ class LinkedText(TextView):
         self.scroll_to_region(region, animate=False, x_axis=False)
 
     def action_follow(self) -> None:
-        """Go to the layer of the chosen line; without one, choose the first."""
         target = None if self.chosen is None else self.lines[self.chosen].target
         if target is None:
             self.action_next_link(1)
@@ -101,7 +98,6 @@ class LinkedText(TextView):
             self.post_message(LinkFollowed(target))
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the layer whose line was clicked."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
@@ -156,7 +152,6 @@ class CompareText(LinkedText):
         return text_lines(self.lines, self.chosen)
 
     def goal(self, target: int) -> Goal:
-        """Where the target of a line leads."""
         assert self._story is not None  # a line was followed, so there are lines
         return self._story[1].goals[target]
 

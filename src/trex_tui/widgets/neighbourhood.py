@@ -90,11 +90,9 @@ class Drawing:
 
     @property
     def middle(self) -> int:
-        """Which of the boxes is the layer itself."""
         return next(number for number, box in enumerate(self.boxes) if box.level == 0)
 
     def box_at(self, x: int, y: int) -> int | None:
-        """Which box is drawn at a place."""
         return next((number for number, box in enumerate(self.boxes) if box.region.contains(x, y)), None)
 
     def step(self, number: int, down: int, right: int) -> int:
@@ -337,14 +335,12 @@ class NeighbourhoodView(TextView):
         self._drawn: tuple[tuple[int, int, int, int], Drawing] | None = None
 
     def make_lines(self, width: int) -> list[TextLine]:
-        """The drawing, or what it is waiting for."""
         drawing = self.drawing(width)
         if drawing is None:
             return [TextLine(Content.styled("A layer has neighbours; this is a group of them.", "$muted"))]
         return [TextLine(line) for line in drawing.lines]
 
     def drawing(self, width: int) -> Drawing | None:
-        """What is drawn in so many cells."""
         if self.centre is None:
             return None
         key = (self.centre.index, self.depth, width, self.selected)
@@ -355,7 +351,6 @@ class NeighbourhoodView(TextView):
 
     @property
     def current(self) -> Drawing | None:
-        """What is on screen."""
         return self.drawing(self.text_width) if self.text_width > 0 else None
 
     def show(self, layer: Layer | None) -> None:
@@ -365,11 +360,9 @@ class NeighbourhoodView(TextView):
             self._start_over()
 
     def on_resize(self) -> None:
-        """What fits has changed."""
         self._start_over()
 
     def on_show(self) -> None:
-        """Begin on the layer itself."""
         self._start_over()
 
     def _start_over(self) -> None:
@@ -393,19 +386,16 @@ class NeighbourhoodView(TextView):
         self._scroll_to_cursor()
 
     def action_step(self, down: int, right: int) -> None:
-        """Go to the box beside, above or below."""
         drawing = self.current
         if drawing:
             self._select(drawing.step(self.selected, down, right))
 
     def action_to_end(self, direction: int) -> None:
-        """Go to the first box, or to the last."""
         drawing = self.current
         if drawing:
             self._select(0 if direction < 0 else len(drawing.boxes) - 1)
 
     def go_deeper(self, step: int) -> None:
-        """Follow one link more, or one less."""
         depth = max(LEAST_DEPTH, min(MOST_DEPTH, self.depth + step))
         if depth != self.depth:
             self.depth = depth
@@ -423,7 +413,6 @@ class NeighbourhoodView(TextView):
             self.post_message(BoxOpened(box.shown))
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the layer that was clicked."""
         offset = event.get_content_offset(self)
         drawing = self.current
         number = drawing.box_at(offset.x, self.scroll_offset.y + offset.y) if drawing and offset else None

@@ -32,7 +32,6 @@ class TextScroll(VerticalScroll, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
 
     def action_half_page(self, direction: int) -> None:
-        """Scroll by half of what is in view."""
         scroll_half_page(self, direction)
 
 

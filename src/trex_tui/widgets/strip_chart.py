@@ -80,13 +80,11 @@ class StripChart(Widget):
         self.refresh()
 
     def mark(self, here: int | None, words: str) -> None:
-        """Mark a value, and say what it is."""
         if (here, words) != (self._here, self._words):
             self._here, self._words = here, words
             self.refresh()
 
     def render(self) -> RenderResult:
-        """Words, chart, marks."""
         width, height = self.content_size
         lines = [self._heading(width)]
         if self._values and height > 2 and width > 0:
@@ -134,7 +132,6 @@ class StripChart(Widget):
         )
 
     def on_click(self, event: events.Click) -> None:
-        """Tell where a person pointed."""
         offset = event.get_content_offset(self)
         if offset is not None and self._values and offset.y > 0:
             event.stop()

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar, Generic
 
 from rich.cells import cell_len
@@ -68,6 +68,14 @@ class Looks:
     missing: Style
     mark: Style
     empty: Style
+
+
+PARTS = tuple(field.name for field in fields(Looks) if field.name != "row")
+
+
+def component_class(part: str) -> str:
+    """Textual's name for the style of a part."""
+    return f"virtual-table--{part.replace('_', '-')}"
 
 
 def row_strip(
@@ -190,16 +198,7 @@ class TableView(LineScroll, Generic[Row]):
 
     ALLOW_SELECT = False
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "virtual-table--header",
-        "virtual-table--header-sorted",
-        "virtual-table--header-current",
-        "virtual-table--cursor",
-        "virtual-table--bar",
-        "virtual-table--missing",
-        "virtual-table--mark",
-        "virtual-table--empty",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(part) for part in PARTS}
 
     # A scrollbar that came and went would be a layout of the screen; this one is empty where all rows fit.
     # Without colours, or with the terminal's own 16, only attributes tell the cursor and the header apart.
@@ -258,12 +257,9 @@ class TableView(LineScroll, Generic[Row]):
         columns: Iterable[Column[Row]] = (),
         *,
         empty_text: str = "Nothing to show",
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's name for it
-        classes: str | None = None,
-        disabled: bool = False,
+        id: str | None = None,  # noqa: A002 - Textual's name
     ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+        super().__init__(id=id)
         self._model: TableModel[Row] = TableModel()
         self._model.set_columns(columns)
         self._lines: LRUCache[tuple[int, bool, bool], Strip] = LRUCache(1024)
@@ -286,12 +282,10 @@ class TableView(LineScroll, Generic[Row]):
 
     @property
     def total_count(self) -> int:
-        """How many rows there are."""
         return len(self._model.rows)
 
     @property
     def shown_count(self) -> int:
-        """How many rows the filter lets through."""
         return len(self._model.shown)
 
     @property
@@ -306,7 +300,6 @@ class TableView(LineScroll, Generic[Row]):
 
     @property
     def page_height(self) -> int:
-        """How many rows fit under the header."""
         return max(1, self.scrollable_content_region.height - HEADER_HEIGHT)
 
     def row_key(self, item: Row) -> Hashable:
@@ -342,7 +335,6 @@ class TableView(LineScroll, Generic[Row]):
         self._forget_placement()
 
     def watch_empty_text(self) -> None:
-        """Show the new sentence."""
         self.refresh()
 
     def watch_marked(self) -> None:
@@ -381,18 +373,8 @@ class TableView(LineScroll, Generic[Row]):
 
     def _current_looks(self) -> Looks:
         if self._looks is None:
-            style = self.get_component_rich_style
-            self._looks = Looks(
-                row=self.rich_style,
-                cursor=style("virtual-table--cursor"),
-                header=style("virtual-table--header"),
-                header_sorted=style("virtual-table--header-sorted"),
-                header_current=style("virtual-table--header-current"),
-                bar=style("virtual-table--bar"),
-                missing=style("virtual-table--missing"),
-                mark=style("virtual-table--mark"),
-                empty=style("virtual-table--empty"),
-            )
+            styles = {part: self.get_component_rich_style(component_class(part)) for part in PARTS}
+            self._looks = Looks(row=self.rich_style, **styles)
         return self._looks
 
     def _resolve(self, wanted: str | Style) -> Style:
@@ -483,28 +465,16 @@ class VirtualTable(TableView[Row], can_focus=True):
         Binding("enter", "select", "Open row", show=False, id="table.select"),
     ]
 
-    def __init__(
-        self,
-        columns: Iterable[Column[Row]] = (),
-        *,
-        empty_text: str = "Nothing to show",
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - Textual's name for it
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(columns, empty_text=empty_text, name=name, id=id, classes=classes, disabled=disabled)
-        self._chosen: int | None = None
-        """Index of the row the cursor was put on. A filter may hide it; the cursor returns when it shows."""
-        self._announced: tuple[Row | None, int] | None = None
-        self._is_to_be_centred = False
-        """The cursor was put somewhere before there was a size to scroll in."""
+    _chosen: int | None = None
+    """Index of the row the cursor was put on. A filter may hide it; the cursor returns when it shows."""
+    _announced: tuple[Row | None, int] | None = None
+    _is_to_be_centred = False
+    """The cursor was put somewhere before there was a size to scroll in."""
 
     # Rows and columns
 
     @property
     def cursor_item(self) -> Row | None:
-        """The row that the cursor is on; None when no row is shown."""
         return self._item_at(self.cursor_row)
 
     def set_rows(self, rows: Sequence[Row], *, keep: Callable[[Row], Hashable] | None = None) -> None:
@@ -625,14 +595,12 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._announce()
 
     def on_resize(self) -> None:
-        """Keep the cursor in view when the terminal shrinks."""
         self._scroll_to_cursor()
         if self._is_to_be_centred and self.size:
             self._is_to_be_centred = False
             self.centre_cursor()
 
     def validate_cursor_row(self, cursor_row: int) -> int:
-        """Keep the cursor on a row."""
         return max(0, min(cursor_row, self.shown_count - 1))
 
     def watch_cursor_row(self, old: int, new: int) -> None:
@@ -687,35 +655,27 @@ class VirtualTable(TableView[Row], can_focus=True):
     # Actions and the mouse
 
     def action_cursor_up(self) -> None:
-        """Move the cursor a row up."""
         self.cursor_row -= 1
 
     def action_cursor_down(self) -> None:
-        """Move the cursor a row down."""
         self.cursor_row += 1
 
     def action_first(self) -> None:
-        """Move the cursor to the first row."""
         self.cursor_row = 0
 
     def action_last(self) -> None:
-        """Move the cursor to the last row."""
         self.cursor_row = self.shown_count - 1
 
     def action_half_page_up(self) -> None:
-        """Move half a page up."""
         self._move_page(-max(1, self.page_height // 2))
 
     def action_half_page_down(self) -> None:
-        """Move half a page down."""
         self._move_page(max(1, self.page_height // 2))
 
     def action_page_up(self) -> None:
-        """Move a page up."""
         self._move_page(-self.page_height)
 
     def action_page_down(self) -> None:
-        """Move a page down."""
         self._move_page(self.page_height)
 
     def action_column_left(self) -> None:
@@ -734,11 +694,9 @@ class VirtualTable(TableView[Row], can_focus=True):
         self.sort_by(keys[(at + 1) % len(keys)])
 
     def action_reverse(self) -> None:
-        """Turn the direction of the sort."""
         self.reverse_sort()
 
     def action_select(self) -> None:
-        """Go into the row under the cursor."""
         item = self.cursor_item
         if item is not None:
             self._chosen = self._model.shown[self.cursor_row]

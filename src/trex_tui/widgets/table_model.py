@@ -113,7 +113,6 @@ class TableModel(Generic[Row]):
 
     @property
     def columns(self) -> Sequence[Column[Row]]:
-        """All columns, in the order given."""
         return tuple(self._columns.values())
 
     def column(self, key: str) -> Column[Row]:
@@ -139,7 +138,6 @@ class TableModel(Generic[Row]):
         self.sort(self.sort_keys)
 
     def row_key(self, row: Row) -> Hashable:
-        """What identifies `row` across reloads."""
         return self._key_of(row)
 
     def index_of_key(self, key: Hashable) -> int | None:
@@ -241,12 +239,10 @@ class PlacedColumn(Generic[Row]):
 
     @property
     def width(self) -> int:
-        """Cells for text, bar and the gap between them."""
         return _joined(self.text_width, self.bar_width)
 
     @property
     def end(self) -> int:
-        """The first cell after the column."""
         return self.start + self.width
 
 

@@ -144,7 +144,6 @@ class TextBlock(Widget):
         self._wrapped: tuple[int, list[Content]] | None = None
 
     def show(self, lines: Sequence[TextLine]) -> None:
-        """Replace the lines."""
         self._lines = lines
         self.renew()
 
@@ -154,7 +153,6 @@ class TextBlock(Widget):
         self.refresh(layout=True)
 
     def wrapped(self, width: int) -> list[Content]:
-        """The lines as they stand in `width` cells."""
         if self._wrapped is None or self._wrapped[0] != width:
             self._wrapped = width, wrap_lines(self._make(width) if self._make else self._lines, width)
         return self._wrapped[1]
@@ -193,7 +191,6 @@ class TextView(LineScroll, can_focus=True):
         self._strips: dict[int, Strip] = {}
 
     def make_lines(self, width: int) -> Sequence[TextLine]:
-        """The lines for so many cells."""
         return self._make(width) if self._make else ()
 
     def renew(self) -> None:
@@ -202,19 +199,16 @@ class TextView(LineScroll, can_focus=True):
         self._fit()
 
     def wrapped(self, width: int) -> list[Content]:
-        """The lines as they stand in `width` cells."""
         if self._wrapped is None or self._wrapped[0] != width:
             self._wrapped = width, wrap_lines(self.make_lines(width), width)
         return self._wrapped[1]
 
     @property
     def text_width(self) -> int:
-        """Cells there are for a line."""
         return self.scrollable_content_region.width
 
     @property
     def _rows(self) -> list[Content]:
-        """The lines as they stand now."""
         return self.wrapped(self.text_width) if self.text_width > 0 else []
 
     def _fit(self) -> None:

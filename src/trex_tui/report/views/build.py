@@ -468,7 +468,9 @@ def _strategy_text(trace: BuildTrace) -> str:
     if len(trace.strategies) < 2:
         return ""
     parts = (
-        f"{one.number} {one.verdict.value} ({one.estimate:g})" for one in trace.strategies if one.estimate
+        f"{strategy.number} {strategy.verdict.value} ({strategy.estimate:g})"
+        for strategy in trace.strategies
+        if strategy.estimate
     )
     return f"{trace.winner} of {len(trace.strategies)}: {', '.join(parts)}"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 from trex_tui.analysis.compare.model import (
@@ -13,6 +14,7 @@ from trex_tui.analysis.compare.model import (
     Comparison,
     Difference,
     Match,
+    Reason,
     Row,
     Verdict,
 )
@@ -247,21 +249,42 @@ def _engines(comparison: Comparison) -> Table:
 def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Section:
     place = difference.engine
     lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}: {printable(verdict.why)}"]
-    rest = difference.reasons[MOST_REASONS:]
-    lines += [f"  {printable(reason.text)}" for reason in difference.reasons[:MOST_REASONS]]
-    if rest:
-        lines.append(
-            f"  {signed_ms(sum(reason.delta_ms for reason in rest))} ms in {plural(len(rest), 'smaller group')}"
-        )
-    if abs(difference.unattributed_ms) >= SMALLEST_MS:
-        lines.append(f"  {signed_ms(difference.unattributed_ms)} ms in layers without a time on one side")
-    matches = ", ".join(
-        f"{count} by {match.value}" for match, count in difference.matches.items() if match.value != "none"
-    )
-    if matches:
+    lines += [f"  {printable(text)}" for text, _ in reason_lines(difference, MOST_REASONS)]
+    if matches := matches_text(difference):
         lines.append(f"Blocks matched: {matches}.")
     title = f"{letter(place)} against {letter(comparison.baseline)}"
     return Section(f"difference-{letter(place).lower()}", title, sentences=lines)
+
+
+def reason_lines(difference: Difference, most: int) -> list[tuple[str, Reason | None]]:
+    """Sentences on where a difference comes from: so many reasons, then what is left, which has none."""
+    lines: list[tuple[str, Reason | None]] = [(reason.text, reason) for reason in difference.reasons[:most]]
+    if rest := difference.reasons[most:]:
+        total = signed_ms(fsum(reason.delta_ms for reason in rest))
+        lines.append((f"{total} ms in {plural(len(rest), 'smaller group')}", None))
+    if abs(difference.unattributed_ms) >= SMALLEST_MS:
+        text = f"{signed_ms(difference.unattributed_ms)} ms in layers without a time on one side"
+        lines.append((text, None))
+    return lines
+
+
+def matches_text(difference: Difference) -> str:
+    """How many blocks were matched by which evidence; empty for none."""
+    matches = difference.matches.items()
+    return ", ".join(f"{count} by {match.value}" for match, count in matches if match is not Match.NONE)
+
+
+def ranked(comparison: Comparison) -> Iterator[tuple[int | None, int, float | None, float | None]]:
+    """Rank, index, milliseconds and ratio to the best of each engine; None where the time is unknown."""
+    best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
+    for rank, place in enumerate(comparison.ranking, start=1):
+        value = comparison.ranking_ms[place]
+        yield (
+            None if value is None else rank,
+            place,
+            value,
+            value / best if value is not None and best else None,
+        )
 
 
 def _ranking(comparison: Comparison) -> Section:
@@ -271,14 +294,15 @@ def _ranking(comparison: Comparison) -> Section:
         Column("latency_ms", "ms", is_number=True),
         Column("ratio", "to the best", is_number=True, format=lambda ratio: f"{ratio:.3f}×"),
     )
-    rows = []
-    best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
-    for rank, place in enumerate(comparison.ranking, start=1):
-        value = comparison.ranking_ms[place]
-        label = comparison.sides[place].label
-        ratio = value / best if value is not None and best else None
-        name = Cell(label, f"{letter(place)} {printable(label)}")
-        rows.append((None if value is None else rank, name, value, ratio))
+    rows = [
+        (
+            rank,
+            Cell(label := comparison.sides[place].label, f"{letter(place)} {printable(label)}"),
+            value,
+            ratio,
+        )
+        for rank, place, value, ratio in ranked(comparison)
+    ]
     table = make_table("ranking", columns, rows, noun="engine")
     return Section("ranking", "Ranking", sentences=[f"By {comparison.ranked_by}."], tables=[table])
 
@@ -310,8 +334,8 @@ def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
         cells.append(
             (
                 Cell(None, plural(len(rest), "other")),
-                *(_sum([row.latency_ms[place] for row in rest]) for place in places),
-                *(_sum([row.deltas_ms[place] for row in rest]) for place in others),
+                *(sum_known(row.latency_ms[place] for row in rest) for place in places),
+                *(sum_known(row.deltas_ms[place] for row in rest) for place in others),
             )
         )
     columns = (
@@ -325,9 +349,10 @@ def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
     return make_table(id_, columns, cells, noun="group")
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
+def sum_known(values: Iterable[float | None]) -> float | None:
+    """Add what is known; None if nothing is."""
     known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    return fsum(known) if known else None
 
 
 def _blocks(shown: Shown) -> Section:
@@ -349,7 +374,7 @@ def _blocks(shown: Shown) -> Section:
     )
     rows = [
         (
-            _name(comparison, block),
+            block_name(comparison, block),
             block.shape,
             block.match,
             *(block.latency_ms[place] if block.layers[place] else None for place in places),
@@ -362,8 +387,8 @@ def _blocks(shown: Shown) -> Section:
     return Section("blocks", "Layers", sentences=[shown.rest_words], tables=[table])
 
 
-def _name(comparison: Comparison, block: Block) -> str:
-    """The label; of layers that stand for themselves their own name."""
+def block_name(comparison: Comparison, block: Block) -> str:
+    """What to call a block, not yet harmless: its label, or the name of its first layer."""
     if block.label:
         return block.label
     place = next(place for place, layers in enumerate(block.layers) if layers)

@@ -5,11 +5,9 @@ Engines are called by the letters of their columns: A is the baseline, or whatev
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from math import fsum
 
 from rich.cells import cell_len, set_cell_size
 
@@ -17,7 +15,15 @@ from trex_tui.analysis.compare.model import Block, Comparison, Difference, Outco
 from trex_tui.analysis.timing import end_to_end
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.views.compare import letter, signed_ms
+from trex_tui.report.views.compare import (
+    block_name,
+    letter,
+    matches_text,
+    ranked,
+    reason_lines,
+    signed_ms,
+    sum_known,
+)
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, shorten_middle
 
@@ -25,10 +31,6 @@ MOST_REASONS = 12
 MOST_GROUPS = 40
 """Rows of a matrix; the rest is one row."""
 LEAST_LABEL, MOST_LABEL = 8, 28
-LEAST_MS = 0.000_05
-"""Less than this is 0.0000."""
-_BETWEEN = re.compile(r",? (?:layers )?[+−]?[\d.]+ ms (?=\()")
-"""Milliseconds before a share, which tells the same in fewer letters."""
 SLOWER, FASTER = "▲", "▼"
 LEAST_NAME = 8
 
@@ -94,14 +96,6 @@ def ratio_words(ratio: float | None) -> str:
     return f"{'' if not float(text) else '−' if pct < 0 else '+'}{text} %"
 
 
-def block_name(comparison: Comparison, block: Block) -> str:
-    """What to call a block, not yet harmless; what has no label is called by its first layer."""
-    if block.label:
-        return block.label
-    place = next(place for place, layers in enumerate(block.layers) if layers)
-    return comparison.engines[place].layers[block.layers[place][0]].name
-
-
 def is_changed(block: Block) -> bool:
     """Whether it is otherwise in one engine than in another, in more than its time."""
     return bool(block.changes or block.absent)
@@ -145,20 +139,25 @@ def title_words(comparison: Comparison, width: int) -> str:
     named = warning + " · ".join(f"{name}{words}" for name, words in others)
     if cell_len(named) <= width:
         return named
-    brief = " · ".join(f"{name}{_BETWEEN.sub(' ', words)}" for name, words in others)
+    # The share of a difference tells it in fewer letters than its milliseconds.
+    brief = " · ".join(
+        f"{letter(place)}{_verdict_words(comparison, place, is_brief=True)}" for place in comparison.others
+    )
     return (f"⚠ {count} · " if count else "") + ("per sample · " if comparison.per_batch else "") + brief
 
 
-def _verdict_words(comparison: Comparison, place: int) -> str:
+def _verdict_words(comparison: Comparison, place: int, *, is_brief: bool = False) -> str:
     verdict, difference = comparison.verdicts[place], comparison.differences[place]
     if verdict is None or difference is None:
         return ""
     if verdict.difference_ms is not None and verdict.difference_pct is not None:
         ratio = ratio_words(1.0 + verdict.difference_pct / 100.0)
-        return f": {verdict.outcome.value} {signed_ms(verdict.difference_ms)} ms ({ratio})"
+        time = "" if is_brief else f" {signed_ms(verdict.difference_ms)} ms"
+        return f": {verdict.outcome.value}{time} ({ratio})"
     if difference.delta_ms is not None:
         ratio = ratio_words(difference.ratio)
-        return f": {verdict.outcome.value}, layers {signed_ms(difference.delta_ms)} ms ({ratio})"
+        time = "" if is_brief else f", layers {signed_ms(difference.delta_ms)} ms"
+        return f": {verdict.outcome.value}{time} ({ratio})"
     return f": {verdict.outcome.value}"
 
 
@@ -176,12 +175,12 @@ def sum_words(
     parts = [count + changed if whole else f"{len(blocks)}{changed} of {count}"]
     for place, side in enumerate(comparison.sides):
         total = format_ms(side.latency_sum_ms)
-        shown = format_ms(_sum(block.latency_ms[place] for block in blocks))
+        shown = format_ms(sum_known(block.latency_ms[place] for block in blocks))
         parts.append(f"{letter(place)} {total}" if whole else f"{letter(place)} {shown}/{total}")
     for place in comparison.others:
         difference = comparison.differences[place]
         total = signed_ms(difference.delta_ms if difference else None)
-        shown = signed_ms(_sum(block.deltas_ms[place] for block in blocks))
+        shown = signed_ms(sum_known(block.deltas_ms[place] for block in blocks))
         name = "Δ" if len(comparison.engines) == 2 else f"Δ{letter(place)}"
         parts.append(f"{name} {total}" if whole else f"{name} {shown}/{total}")
     parts[-1] += " ms"
@@ -190,11 +189,6 @@ def sum_words(
     if lacking:
         parts.append(f"{plural(lacking, 'layer')} without a time in no sum")
     return " · ".join(parts)
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) if known else None
 
 
 def block_words(block: Block) -> str:
@@ -251,19 +245,12 @@ def _difference(story: Story, comparison: Comparison, difference: Difference, ve
     if verdict.outcome is not Outcome.UNKNOWN and verdict.method:
         story.say(verdict.method, "muted")
     story.say(difference.headline)
-    for reason in difference.reasons[:MOST_REASONS]:
-        story.link(reason.text, Goal(reason.blocks[0]), indent=2) if reason.blocks else story.say(
-            reason.text, indent=2
-        )
-    if rest := difference.reasons[MOST_REASONS:]:
-        words = f"{signed_ms(fsum(one.delta_ms for one in rest))} ms in {plural(len(rest), 'smaller group')}"
-        story.say(words, "muted", indent=2)
-    if abs(difference.unattributed_ms) >= LEAST_MS:
-        words = f"{signed_ms(difference.unattributed_ms)} ms in layers without a time on one side"
-        story.say(words, "muted", indent=2)
-    matches = ", ".join(
-        f"{count} by {match.value}" for match, count in difference.matches.items() if match.value != "none"
-    )
+    for text, reason in reason_lines(difference, MOST_REASONS):
+        if reason is not None and reason.blocks:
+            story.link(text, Goal(reason.blocks[0]), indent=2)
+        else:
+            story.say(text, "muted" if reason is None else "plain", indent=2)
+    matches = matches_text(difference)
     alone = next((count for match, count in difference.matches.items() if match.value == "none"), 0)
     story.say(
         f"Blocks: {matches or 'none matched'}{f', {alone} in one engine only' if alone else ''}.", "muted"
@@ -303,11 +290,9 @@ def _engine_facts(comparison: Comparison, place: int, engine: Engine) -> list[st
 
 def _ranking(story: Story, comparison: Comparison) -> None:
     story.say(f"Ranking, by {comparison.ranked_by}", "section")
-    best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
-    for rank, place in enumerate(comparison.ranking, start=1):
-        value = comparison.ranking_ms[place]
-        factor = f" · {value / best:.3f}×" if value is not None and best else ""
-        mark = str(rank) if value is not None else MISSING
+    for rank, place, value, ratio in ranked(comparison):
+        factor = "" if ratio is None else f" · {ratio:.3f}×"
+        mark = MISSING if rank is None else str(rank)
         name = printable(comparison.sides[place].label)
         story.say(f"{letter(place)}  {format_ms(value)} ms{factor}  {name}", label=mark, indent=2)
 
@@ -320,9 +305,11 @@ def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> li
     places, others = range(len(comparison.engines)), list(comparison.others)
     entries = [(printable(row.key) or "(none)", row.latency_ms, row.deltas_ms) for row in rows[:MOST_GROUPS]]
     if rest := rows[MOST_GROUPS:]:
-        entries.append((f"{len(rest)} more", *_summed(rest, places)))
-    deltas = tuple(one.delta_ms if one else 0.0 for one in comparison.differences)
-    entries.append(("Σ", tuple(side.latency_sum_ms for side in comparison.sides), deltas))
+        times = tuple(sum_known(row.latency_ms[place] for row in rest) for place in places)
+        deltas = tuple(sum_known(row.deltas_ms[place] for row in rest) for place in places)
+        entries.append((f"{len(rest)} more", times, deltas))
+    sums = tuple(one.delta_ms if one else 0.0 for one in comparison.differences)
+    entries.append(("Σ", tuple(side.latency_sum_ms for side in comparison.sides), sums))
     cells = [
         (name, [format_ms(times[place]) for place in places], [shaped_ms(found[place]) for place in others])
         for name, times, found in entries
@@ -345,16 +332,6 @@ def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> li
         + "".join(f"  {text:>{delta_width}}" for text in found[:shown])
         for name, times, found in [("", *heads), *cells]
     ]
-
-
-def _summed(
-    rows: Sequence[Row], places: Iterable[int]
-) -> tuple[tuple[float | None, ...], tuple[float | None, ...]]:
-    places = list(places)
-    return (
-        tuple(_sum(row.latency_ms[place] for row in rows) for place in places),
-        tuple(_sum(row.deltas_ms[place] for row in rows) for place in places),
-    )
 
 
 def _padded(text: str, width: int) -> str:

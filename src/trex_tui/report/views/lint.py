@@ -69,6 +69,22 @@ class LintReport:
         return any(one.result.fails(self.config.fail_on) for one in self.engines)
 
     @property
+    def failures(self) -> list[str]:
+        """Why the command fails, in lines; empty if it does not."""
+        fail_on = self.config.fail_on
+        if fail_on is None or not self.fails:
+            return []
+        if isinstance(fail_on, Severity):
+            severities = (judged.severity for one in self.engines for judged in one.result.findings)
+            count = sum(severity.rank <= fail_on.rank for severity in severities)
+            return [f"{plural(count, 'finding')} at or above {fail_on.value}"]
+        return [
+            f"gate fell: {fail_on.text}: {one.engine.name} has {one.result.count(fail_on.metric)}"
+            for one in self.engines
+            if one.result.fails(fail_on)
+        ]
+
+    @property
     def broken_rules(self) -> tuple[str, ...]:
         """Ids of the rules that broke for any engine."""
         return tuple(sorted({name for one in self.engines for name in one.result.failed}))
