@@ -171,7 +171,6 @@ class ComparePane(TablePane[BlockRow]):
 
     @property
     def comparison(self) -> Comparison | None:
-        """What is compared; None before there is an answer."""
         return self.job.comparison
 
     def show_state(self) -> None:
@@ -195,7 +194,6 @@ class ComparePane(TablePane[BlockRow]):
         self.refresh_bindings()
 
     def show_comparison(self, comparison: Comparison) -> None:
-        """Show other blocks; cursor and what is expanded stay where the same layers are."""
         had_blocks, anchors = self._has_blocks, self._anchors()
         self.pins.forget()
         self.table.show(comparison)
@@ -409,7 +407,6 @@ class ComparePane(TablePane[BlockRow]):
         self.pins.unpin()
 
     def action_only_changed(self) -> None:
-        """Show only blocks that changed in more than time, or all."""
         if self.comparison is not None:
             self.only_changed = not self.only_changed
             self._fill()

@@ -182,7 +182,6 @@ class CompareJob:
 
     @property
     def place(self) -> int:
-        """Place of the screen's engine in the comparison."""
         return place_of(self.comparison, self.engine)
 
     def compare_with(self, others: Iterable[Engine]) -> None:
@@ -423,8 +422,6 @@ class CompareJob:
         self.start()
 
     def choose_align(self) -> None:
-        """Choose which evidence may match layers."""
-
         def chosen(value: str | None) -> None:
             if value is not None:
                 self.choice.align = Align(value)

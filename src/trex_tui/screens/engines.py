@@ -92,7 +92,6 @@ class EnginesScreen(MainScreen):
         self.table: VirtualTable[EngineRow] = VirtualTable(_columns(), id="engines")
 
     def compose(self) -> ComposeResult:
-        """Title, table, what the row says in words, footer."""
         yield SummaryLine(id="engines-title")
         yield self.table
         yield SummaryLine(id="engines-words")
@@ -100,7 +99,6 @@ class EnginesScreen(MainScreen):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Show the names at once."""
         self._show()
         for row in self._rows:
             if row.source.name == self._current:
@@ -109,7 +107,6 @@ class EnginesScreen(MainScreen):
 
     @property
     def rows(self) -> list[EngineRow]:
-        """The engines, as far as they are read."""
         return self._rows
 
     @property
@@ -119,16 +116,13 @@ class EnginesScreen(MainScreen):
         return row.source.name if row else ""
 
     def action_reload(self) -> None:
-        """Look for engines again, and read them."""
         self.post_message(ReloadAsked())
 
     def set_rows(self, rows: list[EngineRow]) -> None:
-        """Show what has been read by now."""
         self._rows = rows
         self._show()
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
-        """An engine was read again."""
         rows = [EngineRow.loaded(row.source, new) if row.engine is old else row for row in self._rows]
         self.set_rows(rows)
 
@@ -151,7 +145,6 @@ class EnginesScreen(MainScreen):
         self.query_one("#engines-words", SummaryLine).text = row.in_words if row else ""
 
     def action_notes(self) -> None:
-        """Show which files were of no use."""
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
         notes = [
             note

@@ -75,20 +75,17 @@ class ExportScreen(PromptScreen[ExportTarget]):
         self._form = form if form in self._forms else self._forms[0]
 
     def on_mount(self) -> None:
-        """Offer the formats."""
         super().on_mount()
         self.offer(self._texts, self._forms.index(self._form))
         self.line.cursor_position = len(self.line.value)
 
     def chosen(self, place: int) -> None:
-        """The ending follows the format."""
         self._form = self._forms[place]
         self.line.value = with_ending(self.line.value, self._form)
         self.line.cursor_position = len(self.line.value)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        """The format follows the ending."""
         form = format_of(event.value)
         if form in self._forms and form is not self._form:
             self._form = form
