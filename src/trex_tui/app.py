@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual._context import active_message_pump
@@ -57,9 +57,8 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
     from trex_tui.analysis.load import LoadOptions
-    from trex_tui.artifacts import ArtifactSet
     from trex_tui.engine.engine import Engine
-    from trex_tui.screens.engines import EngineOpened, EngineRow
+    from trex_tui.screens.engines import EngineOpened
 
 
 def _commands() -> type[Provider]:
@@ -121,29 +120,6 @@ class TrexApp(App[None]):
         from trex_tui.analysis.load import LoadOptions
 
         return self.options or LoadOptions()
-
-    def engines_at_hand(self) -> list[Engine]:
-        from trex_tui.screens.engine import EngineScreen
-
-        engines = list(self.captured)
-        for screen in self.screen_stack:
-            engines += [row.engine for row in self._rows_of(screen) if row.engine is not None]
-            if isinstance(screen, EngineScreen):
-                engines += [screen.engine, *screen.compare_job.choice.others]
-        return list(dict.fromkeys(engines))
-
-    def listed_sets(self) -> list[ArtifactSet]:
-        return [row.source for screen in self.screen_stack for row in self._rows_of(screen)]
-
-    def unread_sets(self) -> list[ArtifactSet]:
-        rows = [row for screen in self.screen_stack for row in self._rows_of(screen)]
-        return [row.source for row in rows if row.engine is None and row.error is None]
-
-    @staticmethod
-    def _rows_of(screen: Screen[Any]) -> list[EngineRow]:
-        from trex_tui.screens.engines import EnginesScreen
-
-        return screen.rows if isinstance(screen, EnginesScreen) else []
 
     def remember(self, **choices: object) -> None:
         problem = self.store.remember(**choices)

@@ -51,7 +51,7 @@ from trex_tui.screens.pane import (
     ShowsLint,
 )
 from trex_tui.screens.reload import changes, corresponding
-from trex_tui.screens.services import ReloadAsked
+from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import ExplainScreen, NotesScreen
 from trex_tui.text import plural, printable
 from trex_tui.widgets.actions import TABS, Place, bindings_in
@@ -125,7 +125,7 @@ class LayerFilter:
         return self.refused is None
 
 
-class EngineScreen(MainScreen):
+class EngineScreen(MainScreen, EngineHolder):
     """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
     Args:
@@ -428,6 +428,9 @@ class EngineScreen(MainScreen):
                 pane.show_build(self.build_job)
 
     # Other engines
+
+    def held_engines(self) -> list[Engine]:
+        return [self.engine, *self.compare_job.choice.others]
 
     @on(OtherOpened)
     def _other_opened(self, event: OtherOpened) -> None:

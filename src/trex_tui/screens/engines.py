@@ -19,7 +19,7 @@ from trex_tui.errors import ArtifactError, Severity
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.main_screen import MainScreen, TooSmall
-from trex_tui.screens.services import ReloadAsked
+from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_bytes, format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
@@ -65,7 +65,7 @@ class EngineOpened(Message):
     others: tuple[Engine, ...] = ()
 
 
-class EnginesScreen(MainScreen):
+class EnginesScreen(MainScreen, EngineHolder):
     """The list of engines; it fills while they are read.
 
     Args:
@@ -108,6 +108,13 @@ class EnginesScreen(MainScreen):
     @property
     def rows(self) -> list[EngineRow]:
         return self._rows
+
+    def held_engines(self) -> list[Engine]:
+        return [row.engine for row in self._rows if row.engine is not None]
+
+    def listed_sets(self, *, unread: bool = False) -> list[ArtifactSet]:
+        rows = [row for row in self._rows if not unread or (row.engine is None and row.error is None)]
+        return [row.source for row in rows]
 
     @property
     def current_name(self) -> str:
