@@ -170,7 +170,7 @@ def picture(*_: object, **__: object) -> None:
 # in test_app_list.py.)
 FATAL = {
     "mounting of a window": ("trex_tui.screens.dialogs.ChooseScreen.on_mount", [DIGITS["latency"], "s"]),
-    "input": ("trex_tui.screens.background.Collector.note_input", ["j"]),
+    "input": ("trex_tui.screens.driver.Collector.note_input", ["j"]),
 }
 
 

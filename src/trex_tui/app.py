@@ -23,8 +23,14 @@ from textual.worker import WorkerFailed
 from trex_tui.config import recent_file, settings_file
 from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.screens.background import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
-from trex_tui.screens.driver import catch_signals, lasting
+from trex_tui.screens.driver import (
+    IDLE_SECONDS,
+    Collector,
+    DaemonThreads,
+    catch_signals,
+    collecting_when_idle,
+    lasting,
+)
 from trex_tui.screens.loading import (
     EngineLoaded,
     FileBegun,

@@ -59,7 +59,6 @@ class FlagTable:
         return self.release_of(version) in self.known_in.get(flag, frozenset())
 
     def is_listed(self, flag: str) -> bool:
-        """Whether any known release reads the option."""
         return flag in self.known_in
 
     def where(self, flag: str) -> str:
@@ -132,7 +131,6 @@ class Trtexec:
 
     @property
     def numbers(self) -> Version:
-        """The version as numbers."""
         return parse_version(self.version)
 
     def knows(self, flag: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
-from trex_tui.artifacts.host_state import cut
+from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.capture.options import (
     CaptureOptions,
     checked_cache,
