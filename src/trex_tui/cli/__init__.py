@@ -297,7 +297,9 @@ def _serve(options: argparse.Namespace) -> int:
 def _capture(options: argparse.Namespace) -> int:
     from trex_tui.cli.capture import run_capture
 
-    return run_capture(options)
+    code, directory = run_capture(options)
+    # Absolute: a relative path may look like an option.
+    return code if directory is None else main(["open", str(directory.absolute())])
 
 
 def _doctor(options: argparse.Namespace) -> int:
