@@ -34,11 +34,8 @@ if TYPE_CHECKING:
 _OK = int(ExitCode.OK)
 
 
-def run_capture(options: argparse.Namespace) -> tuple[int, Path | None]:
+def run_capture(options: argparse.Namespace) -> int:
     """Capture, and tell how it went; of several machines the worst exit code counts.
-
-    Returns:
-        The exit code, and the directory to open, if somebody wants to.
 
     Raises:
         TrexError: No trtexec, an option that it does not know, a file that is not there, a set that must not be replaced.
@@ -53,7 +50,11 @@ def run_capture(options: argparse.Namespace) -> tuple[int, Path | None]:
         raise TrexError("--with-engine goes with --host; here the engine is always part of the set")
     request = capture_request(options, wanted)
     code, outdir = _capture_over_ssh(options, request) if options.host else _capture_here(options, request)
-    return code, outdir if code == _OK and outdir is not None and _wants_open(options.open) else None
+    if code != _OK or outdir is None or not _wants_open(options.open):
+        return code
+    from trex_tui.cli import main
+
+    return main(["open", str(outdir.absolute())])  # absolute: a relative path may look like an option
 
 
 def capture_options(options: argparse.Namespace) -> CaptureOptions:
