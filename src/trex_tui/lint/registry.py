@@ -57,7 +57,6 @@ class Registry:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Families of the rules, each once."""
         return tuple(dict.fromkeys(rule.family for rule in self.rules))
 
     @property
