@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from trex_tui.report.charts.figure import Lines, Scale, Series, spread
 from trex_tui.report.charts.png import png_of
 from trex_tui.report.charts.sampling import column_medians
-from trex_tui.report.charts.svg_axes import Caption
 from trex_tui.report.charts.svg_painter import draw_svg, picture
+from trex_tui.report.charts.svg_plot import Caption
 from trex_tui.report.views.timing import Times, enqueue_csv, percentiles_csv, series_csv, summary_csv
 from trex_tui.text import plural
 
