@@ -24,7 +24,7 @@ from trex_tui.screens.main_screen import MainScreen
 from trex_tui.screens.pane import EnginePane
 from trex_tui.screens.text_screens import ExplainScreen
 from trex_tui.text import format_ms, plural, printable, shorten_middle
-from trex_tui.widgets.layer_columns import LATENCY_COLUMNS
+from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
 if TYPE_CHECKING:
     from trex_tui.app import TrexApp
