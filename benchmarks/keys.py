@@ -27,7 +27,7 @@ from textual.widgets import Input
 
 from frames import Answer, KeyTimer, run_timed
 from trex_tui.app import TrexApp
-from trex_tui.screens.background import collecting_when_idle
+from trex_tui.screens.driver import collecting_when_idle
 from trex_tui.screens.engine import EngineScreen
 
 TARGET_MS = 50.0

@@ -109,7 +109,7 @@ async def until_compared(session: Session) -> ComparePane:
 
     def is_done() -> bool:
         pane = pane_of(session)
-        return pane.comparison is not None and not pane.waiting and not pane.is_due
+        return pane.comparison is not None and not pane.job.waiting and not pane.job.is_due
 
     await session.until(is_done, "a comparison")
     await session.until(lambda: session.screen.lint is not None, "lint")

@@ -11,9 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trex_tui.accuracy.samples import RandomInputs, given_inputs, safe_name
 from trex_tui.accuracy.sides import read_outputs
-from trex_tui.accuracy.tensors import Signature, TensorSpec, differences, from_bytes, held, to_bytes
+from trex_tui.accuracy.tensors import (
+    RandomInputs,
+    Signature,
+    TensorSpec,
+    differences,
+    from_bytes,
+    given_inputs,
+    held,
+    safe_name,
+    to_bytes,
+)
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import ArtifactError, TrexError
 

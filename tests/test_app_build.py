@@ -10,7 +10,7 @@ import pytest
 
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS, some
-from trex_tui.buildlog import log_cache as shared
+from trex_tui.buildlog import reader as shared
 from trex_tui.lint import trtexec_runs as logs
 from trex_tui.screens import build_job as building
 from trex_tui.screens.build import BuildPane
@@ -495,7 +495,7 @@ async def test_of_a_long_log_all_but_tactics_comes_first(tmp_path, monkeypatch):
 
 async def test_a_log_is_read_when_it_is_first_looked_at(tmp_path):
     async with running(built(tmp_path)) as session:
-        assert session.screen.build is None
+        assert session.screen.build_job.facts is None
         await session.press(TO_BUILD)
         found = await read(session)
         facts = found.facts

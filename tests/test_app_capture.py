@@ -14,7 +14,7 @@ from fake_trtexec.kit import Bench, fifo, is_running, wait_for
 from trex_tui.artifacts import find
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.screens.capture import CaptureRunScreen
-from trex_tui.screens.compare_job import ComparingPane
+from trex_tui.screens.compare import ComparePane
 from trex_tui.widgets.text_view import TextBlock
 from tui import Session, running
 
@@ -82,10 +82,10 @@ async def test_a_new_set_beside_the_old_one_is_compared(place, tmp_path):
         assert {name: (place / name).read_bytes() for name in before} == before
         assert [one.name for one in find(place)] == ["net", "net.again-2"]
         await session.press("enter")
-        pane = session.screen.query_one(ComparingPane)
+        pane = session.screen.query_one(ComparePane)
         await session.until(lambda: pane.comparison is not None, "the comparison")
         assert session.screen.pane is pane
-        assert [one.name for one in pane.engines] == ["net", "net.again-2"]
+        assert [one.name for one in pane.job.engines] == ["net", "net.again-2"]
 
         await session.press("c")
         await session.until(lambda: on_top(session) == "ChooseScreen")

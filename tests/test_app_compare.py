@@ -78,7 +78,7 @@ async def test_goldens(size):
 
 async def test_golden_of_four_engines():
     async with comparing(four_engines(Path("nets")), LARGE, (1, 2, 3, 0)) as (session, pane):
-        assert [engine.name for engine in pane.engines] == [FP16, INT8, "other", BARE]
+        assert [engine.name for engine in pane.job.engines] == [FP16, INT8, "other", BARE]
         check_golden(session.app, "compare_four_160x45")
         assert "no profile" in session.text
 
@@ -274,7 +274,9 @@ async def test_enter_goes_to_the_layer_in_either_engine_and_back():
         await session.until(lambda: session.app.screen is not first and session.screen.focused is not None)
         await session.press(TO_COMPARE)
         back = await until_compared(session)
-        assert [engine.name for engine in back.engines] == [INT8, FP16], "compared with where it was opened"
+        assert [engine.name for engine in back.job.engines] == [INT8, FP16], (
+            "compared with where it was opened"
+        )
         await stand_on(session, back, 1, "/head/fc/Gemm")
         await session.press("enter")
         await session.until(lambda: session.app.screen is first)
@@ -368,9 +370,9 @@ async def test_pins_and_taking_them_back():
         before = pane.comparison
         await stand_on(session, pane, 0, "/head/softmax/Softmax")
         await session.press("m")
-        assert pane.pinning is not None
+        assert pane.pins.first is not None
         await session.press("M")
-        assert pane.pinning is None
+        assert pane.pins.first is None
         await session.press("m")
         await stand_on(session, pane, 1, "/stem/pool/MaxPool")
         await session.press("m")
@@ -400,7 +402,7 @@ async def test_pin_needs_a_layer_of_the_baseline():
         await stand_on(session, pane, 2, "/stem/pool/MaxPool")
         await session.press("m")
         assert "One of both must be a layer of the baseline" in told(session)
-        assert not pane.choice.ties
+        assert not pane.job.choice.ties
 
 
 async def test_evidence_can_be_chosen():
@@ -417,10 +419,10 @@ async def test_times_per_sample_or_why_not():
     async with comparing(two_engines(Path("nets"))) as (session, pane):
         before = pane.comparison
         await session.press("b")
-        await session.until(lambda: not pane.waiting)
+        await session.until(lambda: not pane.job.waiting)
         if pane.comparison is before:
             assert "the batch of" in told(session)
-            assert not pane.choice.per_batch
+            assert not pane.job.choice.per_batch
         else:
             assert pane.comparison.per_batch
         check_sums(pane)
@@ -443,7 +445,7 @@ async def test_marks_in_the_list():
         await session.press("equals_sign")
         pane = await until_compared(session)
         assert session.screen.pane is pane
-        assert [engine.name for engine in pane.engines] == [FP16, INT8]
+        assert [engine.name for engine in pane.job.engines] == [FP16, INT8]
         assert session.app.focused is pane.table
         await session.press("q")
         assert session.listed.table.marked
@@ -470,7 +472,7 @@ async def test_other_engine_from_the_list():
         assert [text.split()[0] for text in options[:3]] == [BARE, INT8, "other"], "all but this one"
         await session.press("j", "enter")
         pane = await until_compared(session)
-        assert [engine.name for engine in pane.engines] == [FP16, INT8]
+        assert [engine.name for engine in pane.job.engines] == [FP16, INT8]
         assert session.app.focused is pane.table
         await session.press("A", "enter")
         await session.until(lambda: pane.comparison and len(pane.comparison.engines) == 3)
@@ -481,8 +483,8 @@ async def test_other_engine_from_the_list():
         await session.press("x")
         assert session.app.screen._title == "Baseline"
         await session.press("enter")
-        await session.until(lambda: pane.comparison and not pane.waiting)
-        assert pane.engines[0].name == INT8
+        await session.until(lambda: pane.comparison and not pane.job.waiting)
+        assert pane.job.engines[0].name == INT8
 
 
 async def choose_path(session, text: str) -> None:
@@ -507,7 +509,7 @@ async def test_other_engine_by_its_path_and_what_is_wrong_with_a_path(tmp_path):
         await session.press("escape")
         await choose_path(session, INT8)
         await until_compared(session)
-        assert [engine.name for engine in pane.engines] == [FP16, INT8]
+        assert [engine.name for engine in pane.job.engines] == [FP16, INT8]
         await session.press("c")
         recent = [one for one in session.app.screen._options.values() if "opened lately" in one]
         assert [one.rpartition("/")[2] for one in recent] == [INT8], "without this one itself"
@@ -531,7 +533,7 @@ async def test_path_with_several_engines_asks_which(tmp_path):
         await session.until(lambda: isinstance(session.app.screen, ChooseScreen) and INT8 in session.text)
         await session.press("j", "j", "enter")
         pane = await until_compared(session)
-        assert [engine.name for engine in pane.engines] == ["tiny", INT8]
+        assert [engine.name for engine in pane.job.engines] == ["tiny", INT8]
 
 
 async def test_reading_again_keeps_the_comparison(tmp_path):
@@ -576,7 +578,7 @@ async def test_hostile_names(tmp_path):
             check_harmless(session.text)
             await session.press("j")
         await session.press("x")
-        await session.until(lambda: not pane.waiting)
+        await session.until(lambda: not pane.job.waiting)
         await session.press("t", "t", "t", "c")
         check_harmless(session.text)
         assert session.app.is_running
@@ -625,7 +627,7 @@ async def test_real_pair(size):
         check_sums(pane)
         check_golden(session.app, f"compare_resnet_{size[0]}x{size[1]}")
         await session.press("E")
-        assert len(layer_rows(pane)) == sum(len(engine.layers) for engine in pane.engines)
+        assert len(layer_rows(pane)) == sum(len(engine.layers) for engine in pane.job.engines)
 
 
 async def test_real_engines_of_other_models_say_so():

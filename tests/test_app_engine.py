@@ -129,7 +129,7 @@ async def test_footer_key_can_be_clicked(tmp_path):
 async def test_tree_opens_on_the_current_layer_and_moves(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         await session.press(TO_LAYERS)
-        assert session.app.focused is session.layers.layer_tree
+        assert session.app.focused is session.layers.table
         assert session.layers.cursor_layer is session.screen.engine.layers[SLOWEST]
         await session.press("h")
         assert session.layers.cursor_layer is None
@@ -148,14 +148,14 @@ async def test_expand_and_collapse_all(tmp_path):
     async with running(small_engine(tmp_path)) as session:
         await session.press(TO_LAYERS, "C")
         assert session.tree_names == ["▸ stem", "▸ layer1", "▸ head"]
-        assert session.layers.layer_tree.cursor_row == 2
+        assert session.layers.table.cursor_row == 2
         await session.press("E")
         assert len(session.tree_names) == len(NET) + 5
 
 
 async def test_grouping_and_order_work_in_the_tree_and_in_the_details(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        tree = session.layers.layer_tree
+        tree = session.layers.table
         await session.press(TO_LAYERS, "t")
         assert tree.grouping is Grouping.KIND
         assert session.tree_names[0] == "▾ convolution"
@@ -174,7 +174,7 @@ async def test_grouping_and_order_work_in_the_tree_and_in_the_details(tmp_path):
 
 async def test_tab_goes_round_and_details_scroll(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        tree, pane = session.layers.layer_tree, session.layers.details
+        tree, pane = session.layers.table, session.layers.details
         await session.press(TO_LAYERS, "tab")
         assert session.app.focused is pane
         for key, place in [
@@ -198,7 +198,7 @@ async def test_tab_goes_round_and_details_scroll(tmp_path):
 
 async def test_zoom_gives_the_room_to_the_pane_with_the_keyboard(tmp_path):
     async with running(small_engine(tmp_path)) as session:
-        tree, pane = session.layers.layer_tree, session.layers.details
+        tree, pane = session.layers.table, session.layers.details
         await session.press(TO_LAYERS, "z")
         await session.until(lambda: not pane.display and session.app.focused is tree)
         await session.press("z", "tab", "z")
@@ -263,7 +263,7 @@ async def test_too_small_a_terminal_says_so_and_the_keyboard_stays_where_it_was(
 async def test_details_stand_beside_the_tree_where_there_is_room(tmp_path):
     async with running(small_engine(tmp_path), (120, 30)) as session:
         await session.press(TO_LAYERS)
-        tree, pane = session.layers.layer_tree, session.layers.details
+        tree, pane = session.layers.table, session.layers.details
         assert tree.region.y == pane.region.y
         await session.pilot.resize_terminal(119, 30)
         await session.until(lambda: pane.region.y == tree.region.bottom)
@@ -284,7 +284,7 @@ async def test_twenty_thousand_layers(tmp_path):
         await session.press("slash", *"/conv1999", "enter")
         assert sorted(session.shown) == [1999, *range(19990, 20000)]
         await session.press(TO_LAYERS)
-        assert len(session.layers.layer_tree.shown_rows) == 12
+        assert len(session.layers.table.shown_rows) == 12
         await session.press("escape", "C")
         assert len(session.tree_names) == 200
         await session.press("E")

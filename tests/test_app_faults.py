@@ -40,7 +40,7 @@ WORKERS: list[tuple[str, str, tuple[str, ...]]] = [
     ("memory", "trex_tui.screens.memory.memory_figures", (DIGITS["memory"],)),
     ("facts", "trex_tui.screens.layers.derived", (DIGITS["layers"],)),
     ("chart", "trex_tui.screens.charts.draw", (DIGITS["charts"],)),
-    ("log", "trex_tui.buildlog.log_cache.shared_log", (DIGITS["build"],)),
+    ("log", "trex_tui.buildlog.reader.shared_log", (DIGITS["build"],)),
     ("filter", "trex_tui.screens.engine.filter_layers", ("slash", "c")),
 ]
 
@@ -170,7 +170,7 @@ def picture(*_: object, **__: object) -> None:
 # in test_app_list.py.)
 FATAL = {
     "mounting of a window": ("trex_tui.screens.dialogs.ChooseScreen.on_mount", [DIGITS["latency"], "s"]),
-    "input": ("trex_tui.screens.background.Collector.note_input", ["j"]),
+    "input": ("trex_tui.screens.driver.Collector.note_input", ["j"]),
 }
 
 

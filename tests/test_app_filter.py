@@ -92,7 +92,7 @@ async def test_keys_typed_ahead_of_the_screen_are_one_filter(tmp_path):
     async with typing(tmp_path) as session:
         session.type_ahead(*"kind:convolution", "enter", "j")
         await session.until(lambda: session.shown == CONVOLUTIONS and not session.filter_bar.is_open)
-        assert session.screen._refused is None
+        assert session.screen._filter.refused is None
 
 
 @pytest.mark.parametrize("text", ["kind:convolution", "conv (", "knd:gemm"])

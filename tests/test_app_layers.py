@@ -77,7 +77,7 @@ def levels(session):
 
 async def test_groupings_come_round_and_can_be_chosen(tmp_path):
     async with running(branched_engine(tmp_path), tab="layers") as session:
-        tree = session.layers.layer_tree
+        tree = session.layers.table
         for grouping in [*list(Grouping)[1:], Grouping.MODULE]:
             await session.press("t")
             assert tree.grouping is grouping
@@ -93,7 +93,7 @@ async def test_groupings_come_round_and_can_be_chosen(tmp_path):
 
 async def test_groups_add_up_and_say_what_they_are(tmp_path):
     async with running(branched_engine(tmp_path), tab="layers") as session:
-        tree = session.layers.layer_tree
+        tree = session.layers.table
         tree.group_by(Grouping.STREAM)
         assert [name for name in session.tree_names if name[0] in "▸▾"] == [
             "▾ GPU, stream 0",
@@ -111,7 +111,7 @@ async def test_groups_add_up_and_say_what_they_are(tmp_path):
 
 async def test_lanes_stand_beside_the_execution_order_only(tmp_path):
     async with running(branched_engine(tmp_path), tab="layers") as session:
-        tree = session.layers.layer_tree
+        tree = session.layers.table
 
         def lanes():
             column = next((one for one in tree.columns if one.key == "lanes"), None)
@@ -307,9 +307,9 @@ async def test_zoom_gives_the_neighbourhood_the_room(tmp_path):
     async with running(branched_engine(tmp_path), tab="layers") as session:
         pane = session.layers
         await session.press("v", "enter", "z")
-        await session.until(lambda: not pane.layer_tree.display and pane.neighbourhood.display)
+        await session.until(lambda: not pane.table.display and pane.neighbourhood.display)
         await session.press("z")
-        await session.until(lambda: pane.layer_tree.display)
+        await session.until(lambda: pane.table.display)
 
 
 async def test_looks_survive_reading_again(tmp_path):
@@ -318,8 +318,8 @@ async def test_looks_survive_reading_again(tmp_path):
         before = session.layers
         await session.press("R")
         await session.until(lambda: session.screen.query("LayersPane") and session.layers is not before)
-        await session.until(lambda: session.layers.layer_tree.grouping is Grouping.ORDER)
-        assert session.layers.side is session.layers.neighbourhood
+        await session.until(lambda: session.layers.table.grouping is Grouping.ORDER)
+        assert session.layers.words is session.layers.neighbourhood
         assert session.layers.neighbourhood.depth == 2
 
 
@@ -337,9 +337,9 @@ async def test_where_there_is_room_details_and_neighbours_stand_together(tmp_pat
         )
         await session.until(lambda: "depth 2 of 3" in session.text)
         await session.press("tab", "z")
-        await session.until(lambda: not pane.layer_tree.display and pane.details.display)
+        await session.until(lambda: not pane.table.display and pane.details.display)
         await session.press("z", "v")
-        await session.until(lambda: pane.layer_tree.display and not pane.neighbourhood.display)
+        await session.until(lambda: pane.table.display and not pane.neighbourhood.display)
         await session.pilot.resize_terminal(80, 24)
         await session.press("v")
         await session.until(lambda: pane.neighbourhood.display and not pane.details.display)
@@ -349,7 +349,7 @@ async def test_another_grouping_shows_the_cursor_in_the_middle_or_all_from_the_t
     names = [f"/block{number}/conv{number % 7}/Conv" for number in range(200)]
     async with running(named_engine(tmp_path, names), tab="layers") as session:
         session.screen.go_to(session.screen.engine.layers[100])
-        tree = session.layers.layer_tree
+        tree = session.layers.table
         await session.press("T", "G", "enter")
         await session.until(lambda: tree.grouping is Grouping.ORDER)
         await session.until(lambda: abs(tree.cursor_row - tree.scroll_offset.y - tree.page_height // 2) <= 1)
@@ -367,7 +367,7 @@ async def test_looks(tmp_path, monkeypatch, size):
     name = f"{size[0]}x{size[1]}"
     async with running(branched_engine(tmp_path), size, tab="layers") as session:
         session.screen.go_to(session.screen.engine.layers[ADD])
-        session.layers.layer_tree.group_by(Grouping.ORDER)
+        session.layers.table.group_by(Grouping.ORDER)
         await complete(session)
         check_golden(session.app, f"layers_order_{name}")
         await session.press("v")

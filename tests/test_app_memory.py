@@ -106,11 +106,11 @@ async def test_sort_is_chosen_and_reversed(tmp_path):
 async def test_what_is_exported_explained_and_kept(tmp_path):
     async with memory(small_engine(tmp_path)) as session:
         pane = session.memory
-        rows, columns = pane.shown_table
+        rows, columns = pane.selection().rows, pane.selection().columns
         assert [layer.index for layer in rows] == BY_SIZE
         assert {"name", "weights_bytes", "footprint_allocated_bytes"} <= {column.name for column in columns}
         pane.table.sort_by("weights_bytes")
-        assert pane.explained_column.name == "weights_bytes"
+        assert pane.selection().column.name == "weights_bytes"
         state = pane.view_state()
         pane.table.sort_by(None)
         pane.restore_view(state, pane.engine)

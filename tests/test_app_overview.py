@@ -49,7 +49,7 @@ def words(session: Session, name: str) -> str:
 
 
 def hot(session: Session) -> list[int]:
-    return [layer.index for layer in session.overview.hot_table.shown_rows]
+    return [layer.index for layer in session.overview.table.shown_rows]
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "160x45"])
@@ -62,7 +62,7 @@ async def test_golden(size):
 async def test_it_opens_first_and_stands_on_the_slowest_layer(tmp_path):
     async with running(small_engine(tmp_path), tab="overview") as session:
         assert session.screen.pane is session.overview
-        assert session.app.focused is session.overview.hot_table
+        assert session.app.focused is session.overview.table
         assert hot(session) == BY_TIME[:-1]
         assert session.current == SLOWEST
 
@@ -111,8 +111,8 @@ async def test_missing_facts_are_sentences(tmp_path):
         assert "end to end\n" not in words(session, "performance")
         assert "0.0000" not in session.text
         assert MISSING not in words(session, "shares")
-        assert not session.overview.hot_table.is_on_screen
-        assert session.app.focused is session.overview.facts
+        assert not session.overview.table.is_on_screen
+        assert session.app.focused is session.overview.words
         assert "z zoom" not in session.footer
         await session.press("z", TO_LAYERS)
         assert session.current == 0
@@ -132,7 +132,7 @@ async def test_enter_and_click_go_to_the_layer(tmp_path):
         await session.until(lambda: session.screen.pane is session.layers)
         assert session.layers.cursor_layer is session.screen.engine.layers[BY_TIME[1]]
         await session.press(TO_OVERVIEW)
-        await session.pilot.click(session.overview.hot_table, offset=(8, 2))
+        await session.pilot.click(session.overview.table, offset=(8, 2))
         await session.until(lambda: session.screen.pane is session.layers)
         assert session.current == BY_TIME[1]
 
@@ -206,7 +206,7 @@ async def test_filter_without_a_match(tmp_path):
 async def test_facts_scroll_and_zoom(tmp_path):
     async with overview(small_engine(tmp_path)) as session:
         await analysed(session)
-        facts, table = session.overview.facts, session.overview.hot_table
+        facts, table = session.overview.words, session.overview.table
         await session.press("tab")
         if session.app.focused is not facts:
             await session.press("tab")
@@ -234,7 +234,7 @@ async def test_smallest_terminal(tmp_path):
     async with overview(small_engine(tmp_path), (60, 16)) as session:
         lines = session.text.splitlines()
         assert lines[2].strip() == "Performance"
-        assert session.overview.hot_table.size.height >= 6
+        assert session.overview.table.size.height >= 6
 
 
 async def test_hostile_names_do_nothing(tmp_path):

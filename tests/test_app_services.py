@@ -16,12 +16,12 @@ from trex_tui.app import TrexApp
 from trex_tui.report.export import ExportFormat, default_directory, file_stem, target_of, with_ending
 from trex_tui.report.path_completion import common_beginning, completions, typed_path
 from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.clipboard import MOST_BYTES, copied_words
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.loading import EngineLoaded, LoadingScreen
-from trex_tui.screens.navigation import MOST_BYTES, copied_words
 from trex_tui.screens.open import OpenScreen
 from trex_tui.screens.text_screens import ExplainScreen
 from trex_tui.widgets.actions import TABS
@@ -435,26 +435,26 @@ async def test_reading_the_list_again_finds_what_came_and_keeps_the_cursor(tmp_p
 async def test_reading_again_keeps_what_is_expanded(net):
     async with running(net, tab="layers") as session:
         await session.press("t", "E", "G", "h", "h", "g", "j")
-        tree = session.layers.layer_tree
+        tree = session.layers.table
         grouping, names = tree.grouping, session.tree_names
         assert "▸" in "".join(names)
         assert "▾" in "".join(names)
         await session.press("R")
-        await session.until(lambda: session.layers.layer_tree is not tree and "Read again" in toasts(session))
-        await session.until(lambda: session.screen.focused is session.layers.layer_tree)
-        assert session.layers.layer_tree.grouping is grouping
+        await session.until(lambda: session.layers.table is not tree and "Read again" in toasts(session))
+        await session.until(lambda: session.screen.focused is session.layers.table)
+        assert session.layers.table.grouping is grouping
         assert session.tree_names == names
 
 
 async def test_the_grouping_is_remembered(net):
     async with running(net, tab="layers") as session:
         await session.press("t", "t")
-        assert session.layers.layer_tree.grouping is Grouping.PRECISION
+        assert session.layers.table.grouping is Grouping.PRECISION
     async with running(net, tab="layers") as session:
-        assert session.layers.layer_tree.grouping is Grouping.PRECISION
+        assert session.layers.table.grouping is Grouping.PRECISION
         session.app.remember(grouping="by colour")
     async with running(net, tab="layers") as session:
-        assert session.layers.layer_tree.grouping is Grouping.MODULE, "there is no such grouping"
+        assert session.layers.table.grouping is Grouping.MODULE, "there is no such grouping"
 
 
 # Opening another

@@ -15,9 +15,9 @@ from textual.selection import Selection
 from textual.widgets import LoadingIndicator
 
 from trex_tui.analysis.filter.selection import values_of
-from trex_tui.screens import background as collecting
+from trex_tui.screens import driver as collecting
 from trex_tui.screens import engine as engine_screen
-from trex_tui.screens.background import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
+from trex_tui.screens.driver import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
 from trex_tui.screens.engine import warm
 from trex_tui.screens.loading import LoadingScreen
 from trex_tui.widgets.chrome import FooterKey, KeyFooter, fitting

@@ -297,7 +297,7 @@ def test_a_signal_leaves_nothing_unpacked(tmp_path: Path, name: str, when: str) 
     place = tmp_path / "tmp"
     place.mkdir()
     code = (
-        "import os, sys, time; from trex_tui import cli\nfrom trex_tui.analysis import load as loading\n"
+        "import os, sys, time; from trex_tui import cli\n"
         "from trex_tui.artifacts import archive\n"
         "from trex_tui.cli import engines\n"
         "def ready(*_):\n"

@@ -73,10 +73,7 @@ def told(trace: BuildTrace) -> dict[str, object]:
             for one in trace.passes
         ],
         "messages": [(one.severity, one.count, one.text) for one in trace.messages],
-        "dump": [
-            (one.name, one.layer_type, one.tactic_id, one.inputs, one.outputs)
-            for one in trace.dumps[0].layers
-        ],
+        "dump": [(one.name, one.layer_type, one.tactic_id, one.raw) for one in trace.dumps[0].layers],
         "phases": [(one.kind, one.seconds) for one in trace.phases],
         "options": trace.options.build,
         "status": [(run.tensorrt_version, run.status) for run in trace.runs],
@@ -183,7 +180,10 @@ def test_signed_decimal_tactics_of_8_0(tmp_path: Path) -> None:
     assert [one.name for one in combination.runners[0].tactics] == ["volta_scudnn_128x64", None]
     assert trace.reformat_costs[0].time_ms == 0.006144
     assert trace.dump is not None
-    assert (trace.dump.layers[0].tactic_id, trace.dump.layers[0].inputs[0].extents) == (wanted, (-1, 1))
+    assert (trace.dump.layers[0].tactic_id, trace.dump.layers[0].raw["Inputs"][0]["Dimensions"]) == (
+        wanted,
+        [-1, 1],
+    )
 
 
 def test_dla(tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from fake_trtexec import VERSIONS, calls
 from fake_trtexec.kit import COMPLETE, Bench, fifo, is_running, wait_for, wait_for_end
 from trex_tui.artifacts import find
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.process import ProcessOutcome
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import ProcessOutcome, RunProgress
 from trex_tui.capture.staging import Workspace
 from trex_tui.capture.verdict import RunVerdict
 from trex_tui.cli import main

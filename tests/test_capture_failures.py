@@ -14,8 +14,7 @@ from fake_trtexec.kit import COMPLETE, Bench, is_running
 from helpers import ARTIFACTS, some
 from trex_tui.capture.failures import FAILURES, recognise
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.process import TIMED_OUT, ProcessOutcome
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec, parse_version
 from trex_tui.capture.verdict import judge
 

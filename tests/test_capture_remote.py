@@ -22,9 +22,18 @@ from test_capture_clocks import FREE, LOCK, SMI, told
 from trex_tui.capture import ssh as scripts
 from trex_tui.capture.environment_probe import chosen_gpus
 from trex_tui.capture.options import CaptureOptions, checked_inputs
-from trex_tui.capture.remote_probe import RemoteTrtexec, read_around, read_found, read_probe
-from trex_tui.capture.ssh import ConnectionLostError, Ssh, checked_hosts, folder_of
-from trex_tui.capture.transfer import Sieve, cut_end, external_data, moved, unpack
+from trex_tui.capture.remote import RemoteTrtexec, read_around, read_found, read_probe
+from trex_tui.capture.ssh import (
+    ConnectionLostError,
+    Sieve,
+    Ssh,
+    checked_hosts,
+    cut_end,
+    external_data,
+    folder_of,
+    moved,
+    unpack,
+)
 from trex_tui.cli import main
 from trex_tui.cli.capture import capture_options, capture_request, requests_by_host
 from trex_tui.cli.parser import build_parser

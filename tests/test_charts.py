@@ -321,7 +321,7 @@ def test_columns_of_few_values_cover_the_width():
 
 def test_bars_are_as_high_as_their_values():
     grid = Grid(4, 2)
-    draw_columns(grid.part(0, 0, 4, 2), [1.0, 0.5, 0.25, 0.0], [""] * 4)
+    draw_columns(grid, [1.0, 0.5, 0.25, 0.0], [""] * 4)
     assert text_of(grid.lines()) == "█   \n██▄ "
 
 

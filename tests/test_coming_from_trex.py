@@ -10,7 +10,7 @@ import pytest
 
 from helpers import REPOSITORY
 from trex_tui.analysis.filter.parser import parse
-from trex_tui.cli import _COMMANDS, _with_command, main
+from trex_tui.cli import COMMANDS, _with_command, main
 from trex_tui.cli.parser import FILTER_EXAMPLES, build_parser
 from trex_tui.report.views.layers import columns_named
 
@@ -21,7 +21,7 @@ SHOWN = sorted(set(re.findall(r"`(trex-tui [^`]+)`", PAGE)))
 @pytest.mark.parametrize("line", SHOWN)
 def test_command(line: str) -> None:
     words = shlex.split(line)[1:]
-    if re.fullmatch(r"[a-z-]+", words[0]) and words[0] not in _COMMANDS:
+    if re.fullmatch(r"[a-z-]+", words[0]) and words[0] not in COMMANDS:
         assert words[0] in ("report", "export", "times")
         pytest.skip(f"this program has no {words[0]}")
     options = build_parser().parse_args(_with_command(words))

@@ -14,8 +14,9 @@ import pytest
 
 from graph_cases import reusing_engine
 from helpers import REPOSITORY, chain, write_graph
-from trex_tui.cli import export_arguments, main
+from trex_tui.cli import main
 from trex_tui.cli.export import format_of
+from trex_tui.cli.parser import EXPORT_EXAMPLES
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.png import zoom_of
 from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
@@ -104,7 +105,7 @@ def test_stdout_and_chosen_layers(loop: Path, capsys: pytest.CaptureFixture[str]
 
 def lines_of_help() -> list[str]:
     """The examples in the help of the command, without what they say about themselves."""
-    lines = [line.strip() for line in export_arguments.EXAMPLES.splitlines() if "trex-tui export" in line]
+    lines = [line.strip() for line in EXPORT_EXAMPLES.splitlines() if "trex-tui export" in line]
     return [re.split(r"\s{3,}| \| ", line)[0] for line in lines]
 
 

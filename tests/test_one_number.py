@@ -172,9 +172,9 @@ async def test_layers_on_the_screens(path: Path, output: Any) -> None:
         for layer in table.shown_rows:
             for column in (*every, *table.columns):
                 check_cell(column, layer, layers[layer.index])
-        for row in session.layers.layer_tree.shown_rows:
+        for row in session.layers.table.shown_rows:
             expected = layers[row.index] if isinstance(row, Layer) else group_sum(row, layers)
-            for column in session.layers.layer_tree.columns:
+            for column in session.layers.table.columns:
                 check_cell(column, row, expected)
         check_drawn(session.text.splitlines()[2:], table.columns, layers)
         if summary["latency_sum_ms"] is not None:

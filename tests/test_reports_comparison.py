@@ -32,7 +32,7 @@ from trex_tui.report.views.compare_story import (
     sum_words,
     title_words,
 )
-from trex_tui.screens.comparison_choice import Choice, Tie, is_same_set, leads_to, pins_of, place_of
+from trex_tui.screens.compare_job import Choice, Tie, is_same_set, leads_to, pins_of, place_of
 from trex_tui.screens.reload import places_of
 from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.widgets.chrome import TabBar

@@ -19,7 +19,7 @@ async def screens(session: Session) -> AsyncIterator[str]:
     await session.press(TO_LAYERS)
     await session.until(lambda: session.layers.facts is not None, "products and roofs")
     for grouping in Grouping:
-        assert session.layers.layer_tree.grouping is grouping
+        assert session.layers.table.grouping is grouping
         yield await _settled(session, f"layers {grouping.name.lower()}")
         if grouping is not Grouping.ORDER:
             await session.press("t")

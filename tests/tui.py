@@ -228,7 +228,7 @@ class Session:
     @property
     def tree_names(self) -> list[str]:
         """The names in the tree, as drawn."""
-        tree = self.layers.layer_tree
+        tree = self.layers.table
         names = next(column for column in tree.columns if column.key == "name")
         return [names.cell_text(row) for row in tree.shown_rows]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on, work
 from textual._context import active_message_pump
@@ -23,8 +23,14 @@ from textual.worker import WorkerFailed
 from trex_tui.config import recent_file, settings_file
 from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.screens.background import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
-from trex_tui.screens.driver import catch_signals, lasting
+from trex_tui.screens.driver import (
+    IDLE_SECONDS,
+    Collector,
+    DaemonThreads,
+    catch_signals,
+    collecting_when_idle,
+    lasting,
+)
 from trex_tui.screens.loading import (
     EngineLoaded,
     FileBegun,
@@ -39,6 +45,7 @@ from trex_tui.screens.loading import (
     read_again,
     read_engines,
 )
+from trex_tui.screens.services import ReadingCancelled, ReloadAsked
 from trex_tui.screens.settings import Settings, SettingsStore
 from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import printable
@@ -50,8 +57,9 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
     from trex_tui.analysis.load import LoadOptions
+    from trex_tui.artifacts import ArtifactSet
     from trex_tui.engine.engine import Engine
-    from trex_tui.screens.engines import EngineOpened
+    from trex_tui.screens.engines import EngineOpened, EngineRow
 
 
 def _commands() -> type[Provider]:
@@ -108,6 +116,39 @@ class TrexApp(App[None]):
     def settings(self) -> Settings:
         """What is remembered."""
         return self.store.settings
+
+    @property
+    def load_options(self) -> LoadOptions:
+        """How engines are to be loaded."""
+        from trex_tui.analysis.load import LoadOptions
+
+        return self.options or LoadOptions()
+
+    def engines_at_hand(self) -> list[Engine]:
+        """Engines that need not be read: captured, on a list, and on the screens that are open."""
+        from trex_tui.screens.engine import EngineScreen
+
+        engines = list(self.captured)
+        for screen in self.screen_stack:
+            engines += [row.engine for row in self._rows_of(screen) if row.engine is not None]
+            if isinstance(screen, EngineScreen):
+                engines += [screen.engine, *screen.compare_job.choice.others]
+        return list(dict.fromkeys(engines))
+
+    def listed_sets(self) -> list[ArtifactSet]:
+        """All that is on a list of engines."""
+        return [row.source for screen in self.screen_stack for row in self._rows_of(screen)]
+
+    def unread_sets(self) -> list[ArtifactSet]:
+        """What is on a list of engines and was not read yet."""
+        rows = [row for screen in self.screen_stack for row in self._rows_of(screen)]
+        return [row.source for row in rows if row.engine is None and row.error is None]
+
+    @staticmethod
+    def _rows_of(screen: Screen[Any]) -> list[EngineRow]:
+        from trex_tui.screens.engines import EnginesScreen
+
+        return screen.rows if isinstance(screen, EnginesScreen) else []
 
     def remember(self, **choices: object) -> None:
         """Keep a choice for the next time."""
@@ -173,17 +214,15 @@ class TrexApp(App[None]):
         self._ask(paths)
 
     def _ask(self, paths: Sequence[str]) -> None:
-        from trex_tui.analysis.load import LoadOptions
-
-        options = self.options or LoadOptions()
-        self._wanted = OpenRequest(tuple(paths), options, recent_file(os.environ))
+        self._wanted = OpenRequest(tuple(paths), self.load_options, recent_file(os.environ))
         self._read(self._wanted)
 
     @work(thread=True, group="read")
     def _read(self, request: OpenRequest) -> None:
         read_engines(request, self.post_message, lambda: request not in (self._wanted, self._current))
 
-    def cancel_reading(self) -> None:
+    @on(ReadingCancelled)
+    def _cancel_reading(self) -> None:
         """Give up what is being read: go back to what was there before, or quit."""
         self._wanted = None
         if len(self.screen_stack) > 1:
@@ -261,15 +300,15 @@ class TrexApp(App[None]):
         """Go from the list to an engine, compared with others if a person wants that."""
         self._show_engine(event.engine, event.others)
 
-    def read_list_again(self) -> None:
-        """Look for engines once more where those on the list were found."""
-        if self._current is not None:
+    @on(ReloadAsked)
+    def _reload(self, event: ReloadAsked) -> None:
+        """Read the files of an engine once more; or look for engines where those on the list were found."""
+        if self._current is None:
+            return
+        if event.engine is None:
             self.open_paths(self._current.paths)
-
-    def read_engine_again(self, engine: Engine) -> None:
-        """Read the files of an engine on screen once more."""
-        if self._current is not None:
-            self._read_again(self._current, engine)
+        else:
+            self._read_again(self._current, event.engine)
 
     @work(thread=True, group="reload", exclusive=True)
     def _read_again(self, request: OpenRequest, engine: Engine) -> None:
@@ -285,7 +324,7 @@ class TrexApp(App[None]):
             if isinstance(screen, EngineScreen) and screen.engine is event.old:
                 screen.replace_engine(event.new)
             elif isinstance(screen, EngineScreen):
-                screen.replace_other(event.old, event.new)
+                screen.compare_job.replace_other(event.old, event.new)
             elif isinstance(screen, EnginesScreen):
                 screen.replace_engine(event.old, event.new)
 
@@ -373,7 +412,7 @@ class TrexApp(App[None]):
         """Ask for format and file, and export what is shown."""
         from trex_tui.screens.export import Exporter
 
-        Exporter(self).ask()
+        Exporter(self.screen).ask()
 
     def action_command_palette(self) -> None:
         """Offer every command, theme and layer."""

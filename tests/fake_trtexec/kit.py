@@ -12,8 +12,7 @@ from typing import Any
 from fake_trtexec import install
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import RunPlan
-from trex_tui.capture.process import ProcessOutcome, Stop
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import ProcessOutcome, RunProgress, Stop
 from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
 from trex_tui.capture.trtexec import Trtexec, ask
 from trex_tui.capture.verdict import RunVerdict

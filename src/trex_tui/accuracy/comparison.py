@@ -16,9 +16,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.accuracy.metrics import Sums, class_axis, compare, judge_gates, measures
-from trex_tui.accuracy.samples import GivenInputs, RandomInputs, given_inputs, safe_name
 from trex_tui.accuracy.sides import PRINTED_DIGITS, EngineSide, InterruptedRunError, OnnxSide, RunOptions
-from trex_tui.accuracy.tensors import Signature, TensorSpec, differences, held, narrower, to_bytes
+from trex_tui.accuracy.tensors import (
+    GivenInputs,
+    RandomInputs,
+    Signature,
+    TensorSpec,
+    differences,
+    given_inputs,
+    held,
+    narrower,
+    safe_name,
+    to_bytes,
+)
 from trex_tui.analysis.gates import Gate, GateResult
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.output_files import Inputs, refusal

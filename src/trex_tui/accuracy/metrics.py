@@ -70,7 +70,6 @@ class Sums:
     agreeing_rows: int = 0
 
     def __add__(self, other: Sums) -> Sums:
-        """Both together."""
         pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(Sums))
         return Sums(**{name: max(a, b) if name in _LARGEST else a + b for name, a, b in pairs})
 

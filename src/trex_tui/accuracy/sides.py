@@ -325,7 +325,6 @@ class EngineSide:
         return log, exported
 
     def document(self) -> dict[str, Any]:
-        """What the result says about how it ran."""
         return {"trtexec": str(self.trtexec.path), "trtexec_version": self.trtexec.version}
 
 
@@ -451,7 +450,6 @@ class OnnxSide:
         return dict(zip(names, results, strict=True))
 
     def document(self) -> dict[str, Any]:
-        """What the result says about how it ran."""
         return {"onnxruntime_version": self.version}
 
 

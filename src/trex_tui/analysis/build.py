@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.buildlog.build_trace import BuildTrace, DumpedLayer, DumpedTensor, Phase, PhaseKind
+from trex_tui.buildlog.build_trace import BuildTrace, DumpedLayer, Phase, PhaseKind
 from trex_tui.buildlog.layer_tuning import (
     FormatCombination,
     InsertedReformat,
@@ -34,6 +34,7 @@ from trex_tui.engine.model import Layer
 
 ONNX_NODE = re.compile(r"\[ONNX Layer: ([^\]\x1e\x1f]*)\]")
 _VECTOR = re.compile(r":(\d{1,6})")
+_ELEMENTS = re.compile(r", (\d{1,18}) elements of the .*$")
 _Signature = tuple[tuple[DataType | None, int | None], ...]
 
 
@@ -82,24 +83,28 @@ def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
 
 
 def _dumped(layer: DumpedLayer, occurrence: int) -> Subject:
-    name = layer.raw.get("TacticName")
-    nodes = layer.raw.get("Metadata")
+    raw = layer.raw
+    name, nodes = raw.get("TacticName"), raw.get("Metadata")
+    inputs, outputs = raw.get("Inputs", ()), raw.get("Outputs", ())
     return Subject(
         layer.name,
         occurrence,
         layer.layer_type,
         layer.tactic_id,
         name if isinstance(name, str) else None,
-        _signature(layer.inputs),
-        _signature(layer.outputs),
-        tuple(tensor.name for tensor in layer.inputs),
+        _signature(inputs),
+        _signature(outputs),
+        tuple(tensor["Name"] for tensor in inputs),
         tuple(ONNX_NODE.findall(nodes)) if isinstance(nodes, str) else (),
     )
 
 
-def _signature(tensors: Sequence[DumpedTensor]) -> _Signature:
+def _signature(tensors: Iterable[dict[str, Any]]) -> _Signature:
+    texts = [tensor.get("Format/Datatype") or tensor.get("Datatype", "") for tensor in tensors]
+    vectors = (_ELEMENTS.search(text) for text in texts)
     return tuple(
-        (parse_data_type(tensor.dtype), tensor.vector[0] if tensor.vector else 1) for tensor in tensors
+        (parse_data_type(_ELEMENTS.sub("", text)), int(vector[1]) if vector else 1)
+        for text, vector in zip(texts, vectors, strict=True)
     )
 
 
@@ -239,13 +244,11 @@ class LayerChoice:
 
     @property
     def is_near_tie(self) -> bool:
-        """Whether another tactic is as good, within `NEAR_TIE_PCT`."""
         margin = self.margin_pct
         return margin is not None and abs(margin) < NEAR_TIE_PCT
 
     @property
     def precision(self) -> DataType | None:
-        """Type of the first input, in the chosen formats."""
         return precision_of(self.combination) if self.combination else None
 
     @property
@@ -535,7 +538,6 @@ class TunedLayer(NamedTuple):
 
     @property
     def is_near_tie(self) -> bool:
-        """Whether another tactic is as good, within `NEAR_TIE_PCT`."""
         return self.margin_pct is not None and abs(self.margin_pct) < NEAR_TIE_PCT
 
 
@@ -598,7 +600,6 @@ class BuildFacts:
 
     @cached_property
     def by_layer(self) -> dict[int, TunedLayer]:
-        """What the engine's layers came of, by their index."""
         return {index: tuned for tuned in self.tuned for index in tuned.layers}
 
     @property

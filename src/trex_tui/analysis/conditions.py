@@ -10,8 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from enum import Enum
 
-from trex_tui.artifacts.capture_manifest import NO_GRAPH, CaptureManifest
-from trex_tui.artifacts.host_state import THROTTLED, GpuState, HostState, changes, tells_throttling
+from trex_tui.artifacts.capture_manifest import (
+    NO_GRAPH,
+    THROTTLED,
+    CaptureManifest,
+    GpuState,
+    HostState,
+    changes,
+    tells_throttling,
+)
 from trex_tui.engine.engine import Engine
 from trex_tui.text import plural
 

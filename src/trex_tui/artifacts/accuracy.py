@@ -52,7 +52,6 @@ class ComparedSide:
 
     @property
     def name(self) -> str:
-        """The file's name."""
         return self.path.replace("\\", "/").rpartition("/")[2]
 
 

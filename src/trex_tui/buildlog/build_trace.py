@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trex_tui.artifacts.profile import ProfileRow
-from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, ReformatCost
+from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, ReformatCost, parse_id
 from trex_tui.errors import Diagnostic
 
 
@@ -123,38 +123,31 @@ class DumpForm(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class DumpedTensor:
-    """A tensor of a dumped layer.
-
-    Attributes:
-        dtype: `Half`, `Float`, … as printed; empty if not told.
-        extents: Elements per dimension; -1 for a dynamic one (8.2 prints -2), None if one is no number.
-        vector: Elements per vector of a vectorised layout, and the dimension it lies in: (8, 1); None for none.
-    """
-
-    name: str
-    dtype: str
-    extents: tuple[int, ...] | None
-    vector: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class DumpedLayer:
     """A layer as the builder printed it in the end, which is what runs.
 
     Attributes:
-        layer_type: `CaskConvolution`, `Reformat`, `NoOp`, …; None if only the name is known.
-        tactic_id: Its 64 bits; None if not told.
         raw: The layer as an object of `--exportLayerInfo`, with the keys that the log fills.
     """
 
     line: int
-    name: str
-    layer_type: str | None
-    tactic_id: int | None
-    inputs: tuple[DumpedTensor, ...]
-    outputs: tuple[DumpedTensor, ...]
     raw: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        name: str = self.raw["Name"]
+        return name
+
+    @property
+    def layer_type(self) -> str | None:
+        """`CaskConvolution`, `Reformat`, `NoOp`, …; None if only the name is known."""
+        return self.raw.get("LayerType")
+
+    @property
+    def tactic_id(self) -> int | None:
+        """Its 64 bits; None if not told."""
+        value = self.raw.get("TacticValue")
+        return parse_id(value) if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any
 
-from trex_tui.buildlog.build_trace import DumpedLayer, DumpedTensor, DumpForm, LayerDump
+from trex_tui.buildlog.build_trace import DumpedLayer, DumpForm, LayerDump
 from trex_tui.buildlog.layer_tuning import hex_id, parse_id
 
 _LAYER = re.compile(r"Layer\((?P<type>\w+)\): (?P<name>.*?), Tactic: (?P<tactic>-?\w+), (?P<io>.*)$")
@@ -100,8 +100,7 @@ class Dumps:
             self._add(layer_of_inspector(line, text))
         elif not self._layers or self._layers[0].layer_type is None:
             self._form = DumpForm.NAMES if not self._layers else self._form
-            name = text.strip()
-            self._add(DumpedLayer(line, name, None, None, (), (), {"Name": name}))
+            self._add(DumpedLayer(line, {"Name": text.strip()}))
 
     def close(self) -> None:
         if self._form is not None and self._layers:
@@ -128,20 +127,15 @@ def layer_of_builder(line: int, text: str) -> DumpedLayer | None:
     match = _LAYER.match(text)
     if match is None:
         return None
-    before, arrow, after = _sides(match["io"])
+    inputs, arrow, outputs = _sides(match["io"])
     if not arrow:
         return None
-    inputs, outputs = _tensors(before), _tensors(after)
+    raw: dict[str, Any] = {"Name": match["name"], "LayerType": match["type"]}
+    raw["Inputs"], raw["Outputs"] = _tensors(inputs), _tensors(outputs)
     number = parse_id(match["tactic"])
-    raw: dict[str, Any] = {
-        "Name": match["name"],
-        "LayerType": match["type"],
-        "Inputs": [_object_of(tensor) for tensor in inputs],
-        "Outputs": [_object_of(tensor) for tensor in outputs],
-    }
     if number is not None:
         raw["TacticValue"] = hex_id(number)
-    return DumpedLayer(line, match["name"], match["type"], number, inputs, outputs, raw)
+    return DumpedLayer(line, raw)
 
 
 def _sides(text: str) -> tuple[str, str, str]:
@@ -155,11 +149,11 @@ def _sides(text: str) -> tuple[str, str, str]:
     return text.partition("->")
 
 
-def _tensors(text: str) -> tuple[DumpedTensor, ...]:
+def _tensors(text: str) -> list[dict[str, Any]]:
     """`a (Half[-1,32:8]), b (Float[])`, or before 8.6 `a[Half(-1,32)], b:0[Float()]`."""
     is_new = text.rstrip().endswith("])")
     end_mark, name_mark, dims_mark = ("])", " (", "[") if is_new else (")]", "[", "(")
-    found = []
+    tensors = []
     start = 0
     while (end := text.find(end_mark, start)) >= 0:
         described, _, inside = text[start:end].rpartition(dims_mark)
@@ -167,36 +161,25 @@ def _tensors(text: str) -> tuple[DumpedTensor, ...]:
         extents, vector = _extents(inside)
         if not is_new:
             name = _PORT.sub("", name)
-        found.append(DumpedTensor(name, dtype, extents, vector))
+        tensors.append({"Name": name, "Dimensions": extents, "Format/Datatype": dtype + vector})
         start = end + len(end_mark)
         start += 2 if text.startswith(", ", start) else 0
-    return tuple(found)
+    return tensors
 
 
-def _extents(text: str) -> tuple[tuple[int, ...] | None, tuple[int, int] | None]:
-    """`-1,32:8,28,28` -> ((-1, 32, 28, 28), (8, 1))."""
+def _extents(text: str) -> tuple[list[int], str]:
+    """`-1,32:8,28,28` -> [-1, 32, 28, 28], and how the layout is vectorised; no extents where one is no number."""
     extents = []
-    vector = None
-    for place, part in enumerate(text.split(",") if text.strip() else []):
+    vector = ""
+    for index, part in enumerate(text.split(",") if text.strip() else []):
         extent, _, elements = part.strip().partition(":")
         if not _NUMBER.match(extent):
-            return None, vector
+            return [], vector
         extents.append(max(int(extent), -1))  # 8.2 to 8.5 print -2 for a dynamic extent
         if _NUMBER.match(elements):
-            vector = (int(elements), place)
-    return tuple(extents), vector
-
-
-def _object_of(tensor: DumpedTensor) -> dict[str, Any]:
-    """A tensor as `--exportLayerInfo` writes it, as far as the log tells."""
-    raw: dict[str, Any] = {"Name": tensor.name, "Dimensions": list(tensor.extents or ())}
-    if tensor.vector:
-        elements, place = tensor.vector
-        where = "channel" if place in (1, 0) else f"dimension {place}"
-        raw["Format/Datatype"] = f"{tensor.dtype}, {elements} elements of the {where} in a vector"
-    else:
-        raw["Format/Datatype"] = tensor.dtype
-    return raw
+            where = "channel" if index in (1, 0) else f"dimension {index}"
+            vector = f", {int(elements)} elements of the {where} in a vector"
+    return extents, vector
 
 
 def layer_of_inspector(line: int, text: str) -> DumpedLayer | None:
@@ -212,9 +195,7 @@ def layer_of_inspector(line: int, text: str) -> DumpedLayer | None:
     raw: dict[str, Any] = {"Name": match["name"], "LayerType": match["type"]}
     raw["Inputs"], raw["Outputs"] = _parts(before), _parts(outputs)
     raw.update({key: value for key, value in _attributes(behind).items() if key not in raw})
-    number = parse_id(raw["TacticValue"]) if isinstance(raw.get("TacticValue"), str) else None
-    inputs, made = (tuple(map(_tensor_of, raw[key])) for key in ("Inputs", "Outputs"))
-    return DumpedLayer(line, match["name"], match["type"], number, inputs, made, raw)
+    return DumpedLayer(line, raw)
 
 
 def _list_end(text: str) -> tuple[str, str | None]:
@@ -237,7 +218,7 @@ def _parts(text: str) -> list[dict[str, Any]]:
         raw: dict[str, Any] = {"Name": match["name"]}
         if match["location"]:
             raw["Location"] = match["location"]
-        raw["Dimensions"] = list(_extents(match["dims"])[0] or ())
+        raw["Dimensions"] = _extents(match["dims"])[0]
         if kind := _TYPE.search(body):
             raw["Format/Datatype"] = kind["text"]
         elif kind := _SPLIT_TYPE.search(body, match.end()):
@@ -246,11 +227,6 @@ def _parts(text: str) -> list[dict[str, Any]]:
                 raw["Format"] = kind["format"]
         parts.append(raw)
     return parts
-
-
-def _tensor_of(raw: dict[str, Any]) -> DumpedTensor:
-    dtype = raw.get("Format/Datatype") or raw.get("Datatype", "")
-    return DumpedTensor(raw["Name"], dtype, tuple(raw["Dimensions"]))
 
 
 def _attributes(text: str) -> dict[str, Any]:

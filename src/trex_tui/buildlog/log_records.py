@@ -55,8 +55,10 @@ def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*trace.network_inputs, *trace.network_outputs)))
     if trace.bindings:
         return tuple(dict.fromkeys(binding.name for binding in trace.bindings))
-    read = dict.fromkeys(tensor.name for layer in dump.layers for tensor in layer.inputs)
-    written = dict.fromkeys(tensor.name for layer in dump.layers for tensor in layer.outputs)
+    read = dict.fromkeys(tensor["Name"] for layer in dump.layers for tensor in layer.raw.get("Inputs", ()))
+    written = dict.fromkeys(
+        tensor["Name"] for layer in dump.layers for tensor in layer.raw.get("Outputs", ())
+    )
     inputs = [name for name in read if name not in written]
     return (*inputs, *(name for name in written if name not in read))
 
@@ -171,7 +173,7 @@ def read_log_options(path: Path, *, of_timed_run: bool = False) -> LogOptions:
         path: The log.
         of_timed_run: Of several runs in it, ask for the one that was timed instead of the one that built the engine.
     """
-    from trex_tui.buildlog.log_cache import shared_outline
+    from trex_tui.buildlog.reader import shared_outline
     from trex_tui.buildlog.spans import SECTIONS
 
     try:

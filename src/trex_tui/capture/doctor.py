@@ -42,7 +42,6 @@ class Check:
     remedy: str = ""
 
     def document(self) -> dict[str, str]:
-        """For JSON."""
         return asdict(self)
 
 

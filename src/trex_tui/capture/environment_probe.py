@@ -28,8 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts import host_state
-from trex_tui.artifacts.host_state import HostState, read_host_state
+from trex_tui.artifacts import capture_manifest as host_state
+from trex_tui.artifacts.capture_manifest import HostState, read_host_state
 
 _NAMED = re.compile(r"\b(GPU|MIG)-([0-9A-Za-z/-]+)")
 _BOARD = ("soc", "model", "l4t", "power_mode")
@@ -158,11 +158,9 @@ class Host:
 
     @property
     def release(self) -> str:
-        """Of the kernel."""
         return platform.release() if self.recording is None else self.recording.system.get("release", "")
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
         return {**self.facts, "probes": self.probes}
 
 
@@ -499,7 +497,6 @@ class Environment:
     disk: Disk
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "devices": dict(self.devices),
             "may_lock_clocks": self.may_lock_clocks,

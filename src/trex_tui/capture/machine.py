@@ -12,8 +12,7 @@ from trex_tui.capture.environment_probe import probe_host
 from trex_tui.capture.manifest import file_entry
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import Names, RunPlan, plan
-from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, run_process
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import GRACE_S, ProcessOutcome, RunProgress, Stop, run_process
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.capture.verdict import RunVerdict, judge, read_plan_magic
 

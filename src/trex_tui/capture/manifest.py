@@ -90,7 +90,6 @@ class Manifest:
     with_ids: bool = False
 
     def add_run(self, run: RunPlan, outcome: ProcessOutcome, verdict: RunVerdict, log: Path) -> None:
-        """Note a run that has ended."""
         self.runs.append(
             {
                 "role": run.role,
@@ -113,7 +112,6 @@ class Manifest:
         )
 
     def document(self, files: Mapping[str, Any]) -> dict[str, Any]:
-        """For JSON."""
         return {
             "schema": SCHEMA,
             "trex_tui": __version__,

@@ -73,7 +73,6 @@ class CaptureOptions:
 
     @property
     def model(self) -> str:
-        """The file that is captured."""
         return self.onnx or self.engine or ""
 
     @property

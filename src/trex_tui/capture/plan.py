@@ -107,12 +107,10 @@ class Names:
 
     @property
     def engine(self) -> Path:
-        """The plan."""
         return self.file("engine")
 
     @property
     def manifest(self) -> Path:
-        """What `manifest.py` writes."""
         return self.file("capture.json")
 
 
@@ -134,7 +132,6 @@ class _Arguments:
         self.items.append(flag if value is None else f"{flag}={value}")
 
     def given(self, flag: str, value: object, asked: str) -> None:
-        """Add an option with a value, if there is one."""
         if value is not None:
             self.add(flag, value, asked=asked)
 
@@ -143,7 +140,6 @@ class _Arguments:
             self.given(flag, getattr(options, field), option_name(field))
 
     def wanted(self, flag: str, asked_for: bool, asked: str) -> None:
-        """Add an option without a value, if it was asked for."""
         if asked_for:
             self.add(flag, asked=asked)
 

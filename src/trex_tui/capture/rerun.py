@@ -236,7 +236,6 @@ class Rerun:
         return command_line([*words, *(["--", *options.passthrough] if options.passthrough else [])])
 
     def impossible(self, problem: str) -> Rerun:
-        """The same where it cannot be done."""
         return replace(self, problem=self.problem or problem)
 
     def with_length(self, duration_s: float | None, iterations: int | None) -> Rerun:

@@ -11,8 +11,8 @@ from trex_tui.capture.environment_probe import machine_differences, machine_of
 from trex_tui.capture.manifest import build_key, file_entry, read_manifest
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
+from trex_tui.capture.ssh import external_data
 from trex_tui.capture.staging import Workspace, take_over
-from trex_tui.capture.transfer import external_data
 from trex_tui.capture.trtexec import Trtexec
 
 _TAKEN = ("engine", "engine.build.log", "build.metadata.json")

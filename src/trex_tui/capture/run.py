@@ -16,8 +16,7 @@ from trex_tui.capture.machine import Machine, run_trtexec
 from trex_tui.capture.manifest import Manifest, read_manifest, write_metadata
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
-from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, Stop
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, RunProgress, Stop
 from trex_tui.capture.resume import (
     BuildRequest,
     Reusable,

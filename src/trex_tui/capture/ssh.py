@@ -12,16 +12,20 @@ Every script takes a random word first, which marks what it says itself: no prog
 
 from __future__ import annotations
 
+import mmap
 import os
+import re
+import secrets
 import select
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
+from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.process import Stop
 from trex_tui.errors import TrexError
 
@@ -319,3 +323,211 @@ AROUND: Final = (
     'case ${TMPDIR-} in /*) d=$TMPDIR;; *) d=/tmp;; esac; say disk; printf "%s\\n" "$d"; '
     '[ -d "$d" ] && echo d; [ -w "$d" ] && [ -x "$d" ] && echo w; say free; df -Pk "$d" 2>/dev/null; exit 0'
 )
+
+
+# TensorProto.external_data of ONNX is a StringStringEntryProto: field 1 `location`, field 2 the file, lengths as varints.
+_LOCATION = re.compile(rb"\x0a\x08location\x12([\x80-\xff]?[\x01-\x7f])")
+_MOST_FILES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file to send.
+
+    Attributes:
+        source: Where it lies here.
+        directory: Where it goes.
+        name: What it is called there.
+        is_for_build: Whether only a build reads it.
+    """
+
+    source: Path
+    directory: str
+    name: str
+    is_for_build: bool = False
+
+    @property
+    def path(self) -> str:
+        return f"{self.directory}/{self.name}"
+
+
+def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list[Sent]]:
+    """The options as they are on the other side, and the files that must be in `directory` for that.
+
+    Each file gets a directory of its own and keeps its name, for logs and plugins tell it. A plugin without a slash is looked
+    up by the other side; what stands behind `--` stays as it is.
+
+    Raises:
+        TrexError: A file is not there.
+    """
+    files: list[Sent] = []
+
+    def send(text: str, name: str | None = None, *, is_for_build: bool = False) -> str:
+        source = Path(text)
+        if not source.is_file():
+            raise TrexError(f"{source} is no file, and cannot be sent")
+        files.append(Sent(source, f"{directory}/in/{len(files)}", name or source.name, is_for_build))
+        return files[-1].path
+
+    def maybe(text: str | None, *, is_for_build: bool = True) -> str | None:
+        return None if text is None else send(text, is_for_build=is_for_build)
+
+    there = replace(
+        options,
+        onnx=maybe(options.onnx),
+        engine=maybe(options.engine, is_for_build=False),
+        calib=maybe(options.calib),
+        plugins=tuple(send(one) if "/" in one else one for one in options.plugins),
+        load_inputs=_inputs(options.load_inputs, send),
+    )
+    if options.onnx is not None:
+        # Beside the model, where the loader looks for it.
+        model = files[0]
+        files.extend(_beside(model, location) for location in external_data(model.source))
+    if options.timing_cache is not None:
+        there = replace(there, timing_cache=f"{directory}/timing.cache")
+        if Path(options.timing_cache).is_file():
+            files.append(Sent(Path(options.timing_cache), directory, "timing.cache", is_for_build=True))
+    return there, files
+
+
+def _inputs(spec: str | None, send: object) -> str | None:
+    """`input:file,…` of trtexec; the names of files there have neither comma nor colon."""
+    if spec is None:
+        return None
+    found = []
+    for number, one in enumerate(spec.split(",")):
+        name, colon, file = one.rpartition(":")
+        if not colon:
+            raise TrexError(f"--load-inputs {spec}: not input:file,…")
+        found.append(f"{name}:{send(file, f'input-{number}')}")  # type: ignore[operator]
+    return ",".join(found)
+
+
+def _beside(model: Sent, location: str) -> Sent:
+    place = PurePosixPath(location)
+    if place.is_absolute() or ".." in place.parts or "\0" in location:
+        raise TrexError(f"{model.source}: its weights lie at {location!r}, outside of its directory")
+    source = model.source.parent / place
+    if not source.is_file():
+        raise TrexError(f"{model.source}: its weights are missing: {source}")
+    folder = "" if str(place.parent) == "." else f"/{place.parent}"
+    return Sent(source, f"{model.directory}{folder}", place.name, is_for_build=True)
+
+
+def external_data(model: Path) -> list[str]:
+    """The files that an ONNX model keeps weights in, each once, as it names them; found without understanding the rest.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return list(dict.fromkeys(_locations(model)))[:_MOST_FILES]
+
+
+def _locations(model: Path) -> Iterator[str]:
+    with model.open("rb") as file:
+        if not model.stat().st_size:
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for match in _LOCATION.finditer(data):
+                size = match[1][0] & 0x7F
+                if len(match[1]) == 2:
+                    size |= match[1][1] << 7
+                text = data[match.end() : match.end() + size]
+                if len(text) == size:
+                    yield text.decode("utf-8", errors="surrogateescape")
+
+
+_TAIL = 256
+"""Bytes; our own last line is shorter."""
+
+
+class Sieve:
+    """Passes on what comes, up to a mark; keeps back what may be its beginning."""
+
+    def __init__(self, mark: bytes, feed: Callable[[bytes], None]) -> None:
+        self.mark = mark
+        self.sink = feed
+        self.kept = b""
+        self.is_over = False
+
+    def feed(self, data: bytes) -> None:
+        if self.is_over:
+            return
+        data = self.kept + data
+        place = data.find(self.mark)
+        if place >= 0:
+            self.is_over, self.kept = True, b""
+        else:
+            longest = min(len(data), len(self.mark) - 1)
+            kept = next((n for n in range(longest, 0, -1) if self.mark.startswith(data[-n:])), 0)
+            place = len(data) - kept
+            self.kept = data[place:]
+        if place:
+            self.sink(data[:place])
+
+    def close(self) -> None:
+        """No more comes: what was kept back was no mark."""
+        if self.kept:
+            self.sink(self.kept)
+            self.kept = b""
+
+
+def cut_end(log: Path, word: str) -> tuple[int, int] | None:
+    """Take the last line of ours off a log.
+
+    Returns:
+        Exit code as a shell has it (128 and more: a signal), and whether children were left; None if there is no such line.
+
+    Raises:
+        OSError: The log cannot be read.
+    """
+    with log.open("r+b") as file:
+        begin = max(0, file.seek(0, os.SEEK_END) - _TAIL)
+        file.seek(begin)
+        tail = file.read()
+        place = tail.rfind(word.encode() + b" ")
+        words = tail[place:].split() if place >= 0 else []
+        if len(words) != 3 or not tail.endswith(b"\n") or not (words[1] + words[2]).isdigit():
+            return None
+        file.truncate(begin + place)
+    return int(words[1]), int(words[2])
+
+
+def unpack(pieces: Iterator[bytes], targets: list[Path], host: str) -> None:
+    """Write files that come one after the other, each behind its size; one that the other side has not is left out.
+
+    Raises:
+        ConnectionLostError: The stream ends too early; no half of a file is left.
+        OSError: A file cannot be written.
+    """
+    rest = b""
+    for target in targets:
+        while b"\n" not in rest:
+            rest += _more(pieces, target, host)
+        size, _, rest = rest.partition(b"\n")
+        if not size.strip().isdigit():
+            continue
+        left = int(size)
+        # Of this process alone: somebody else may be fetching the same file.
+        part = target.with_name(f".trex-tui.{secrets.token_hex(8)}.part")
+        try:
+            with part.open("xb") as file:
+                while left:
+                    rest = rest or _more(pieces, target, host)
+                    file.write(rest[:left])
+                    rest, left = rest[left:], left - min(left, len(rest))
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+    for _ in pieces:  # to its end, where a failure shows
+        pass
+
+
+def _more(pieces: Iterator[bytes], target: Path, host: str) -> bytes:
+    try:
+        return next(pieces)
+    except StopIteration:
+        raise ConnectionLostError(f"{host}: the connection ended before {target.name} was here") from None
+    except TrexError as error:
+        raise ConnectionLostError(f"{error} (while {target.name} came)") from None

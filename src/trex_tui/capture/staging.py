@@ -109,7 +109,6 @@ class Workspace:
 
     @property
     def names(self) -> Names:
-        """The files of the set while it is being made."""
         return Names(self.path, self.name)
 
     @property

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from trex_tui.artifacts.tensorrt_version import version_of_number
+from trex_tui.artifacts.metadata import version_of_number
 from trex_tui.errors import TrexError
 
 Version = tuple[int, ...]
@@ -59,7 +59,6 @@ class FlagTable:
         return self.release_of(version) in self.known_in.get(flag, frozenset())
 
     def is_listed(self, flag: str) -> bool:
-        """Whether any known release reads the option."""
         return flag in self.known_in
 
     def where(self, flag: str) -> str:
@@ -132,7 +131,6 @@ class Trtexec:
 
     @property
     def numbers(self) -> Version:
-        """The version as numbers."""
         return parse_version(self.version)
 
     def knows(self, flag: str) -> bool:

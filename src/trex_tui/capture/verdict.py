@@ -16,8 +16,7 @@ from trex_tui.artifacts.profile import read_profile
 from trex_tui.artifacts.timing import read_timing
 from trex_tui.capture.failures import recognise, remarks
 from trex_tui.capture.plan import BUILD, RunPlan
-from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import INTERRUPTED, TIMED_OUT, ProcessOutcome, RunProgress
 from trex_tui.capture.trtexec import Trtexec
 from trex_tui.errors import ArtifactError, Severity
 

@@ -213,7 +213,6 @@ class AccuracyView:
         self.shown = False
 
     def step(self, text: str, done: int, total: int) -> None:
-        """What is done next."""
         text = printable(text)
         if self.live:
             width = shutil.get_terminal_size().columns
@@ -225,7 +224,6 @@ class AccuracyView:
             _say(text)
 
     def clear(self) -> None:
-        """Take the changing line away."""
         if self.shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

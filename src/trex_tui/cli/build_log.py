@@ -8,51 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-from trex_tui.cli.argument_types import FILES, whole
-
-_EXAMPLES = """\
-examples:
-  trex-tui build-log net.build.log                       phases, fusions, what took long, warnings; what a run measured
-  trex-tui build-log net.build.log --layer conv1         every tactic that was timed for a layer
-  trex-tui build-log net.build.log.gz --json | jq .phases
-  trex-tui metadata net.build.log -o net.build.metadata.json
-"""
-
-
-def add_build_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the options of both commands."""
-    import argparse
-
-    log = commands.add_parser(
-        "build-log",
-        help="why the engine is as it is: what the log of its build tells",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too").complete = FILES  # type: ignore[attr-defined]
-    log.add_argument(
-        "--json", action="store_true", help="print one JSON object (schema trex-tui/build-log/2)"
-    )
-    log.add_argument(
-        "--layer",
-        metavar="NAME",
-        help="every tactic timed for a layer: of this name, else with this in its name",
-    )
-    log.add_argument(
-        "--top",
-        type=whole,
-        metavar="N",
-        default=10,
-        help="how many layers of a table, and tactics of a layer; default: 10",
-    )
-
-    metadata = commands.add_parser(
-        "metadata", help="options, device and performance in a log, as trex writes them"
-    )
-    metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too").complete = FILES  # type: ignore[attr-defined]
-    metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE")
-    metadata.add_argument("--force", action="store_true", help="replace FILE even if it has another content")
-
 
 def run_build_log(options: argparse.Namespace) -> int:
     """Print what the log tells.

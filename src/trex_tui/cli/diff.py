@@ -9,6 +9,8 @@ from trex_tui.analysis.compare import compare
 from trex_tui.analysis.compare.gates import METRICS, judge
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
+from trex_tui.cli.engines import load_each
+from trex_tui.cli.output import complain
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.report.views.compare import DIFF_TOP, Shown, filtered, sections
 from trex_tui.text import printable
@@ -20,12 +22,15 @@ if TYPE_CHECKING:
     from trex_tui.engine.engine import Engine
 
 
-def run_diff(options: argparse.Namespace, engines: Sequence[Engine]) -> int:
+def run_diff(options: argparse.Namespace) -> int:
     """Compare the engines, print the result, and tell by the exit code whether a gate fell.
 
     Raises:
         TrexError: Fewer than two engines, no such baseline, a filter or a gate that makes no sense.
     """
+    engines, strays = load_each(options)
+    for diagnostic in strays:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
     gates = [parse_gate(text, METRICS) for text in options.fail_on]
     if len(engines) < 2:
         found = f"only {printable(engines[0].name)}" if engines else "none"

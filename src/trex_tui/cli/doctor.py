@@ -123,7 +123,7 @@ def _examine_hosts(options: argparse.Namespace) -> int:
     Raises:
         TrexError: One has no name or is there twice, or an option is of this machine alone.
     """
-    from trex_tui.capture.remote_probe import look_there
+    from trex_tui.capture.remote import look_there
     from trex_tui.capture.ssh import checked_hosts
 
     if options.outdir is not None:

@@ -1,10 +1,16 @@
-"""The table of keys, for a terminal, a README and a script."""
+"""`trex-tui keys`: the table of keys, for a terminal, a README and a script."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
+from trex_tui.cli.output import print_json
+from trex_tui.errors import ExitCode
 from trex_tui.widgets.actions import ACTIONS, Place, key_label, keys_table
+
+if TYPE_CHECKING:
+    import argparse
 
 KEYS_SCHEMA = "trex-tui/keys/1"
 
@@ -51,3 +57,12 @@ def keys_document() -> dict[str, Any]:
             if action.place is place
         ],
     }
+
+
+def run_keys(options: argparse.Namespace) -> int:
+    """Print the keys."""
+    if options.format == "json":
+        print_json(keys_document())
+    else:
+        sys.stdout.write(keys_markdown() if options.format == "md" else keys_text())
+    return int(ExitCode.OK)

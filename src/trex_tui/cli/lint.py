@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trex_tui.errors import Diagnostic, ExitCode, TrexError
+from trex_tui.errors import ExitCode, TrexError
 
 if TYPE_CHECKING:
     import argparse
@@ -21,84 +20,15 @@ if TYPE_CHECKING:
     from trex_tui.lint.registry import Registry
     from trex_tui.report.views.lint import LintReport
 
-    Load = Callable[[argparse.Namespace], tuple[list[Engine], list[Diagnostic]]]
 
-_FORMATS = ("text", "json", "sarif", "github", "md")
-_SEVERITIES = ("error", "warning", "info", "good")
-_EXAMPLES = """\
-examples:
-  trex-tui lint results/alexnet                        what is wrong, what it costs, what to do
-  trex-tui lint results/ --fail-on warning             exit code 1 if anything is a warning or worse
-  trex-tui lint results/ --fail-on 'warning > 5'       or if an engine has more than five warnings
-  trex-tui lint results/alexnet --select CONV,QDQ001   only these families and rules
-  trex-tui lint results/alexnet --filter 'pct>1'       only what is found about these layers
-  trex-tui lint results/ --format sarif > lint.sarif   for a code host
-  trex-tui lint --rules                                every rule
-  trex-tui lint --explain CONV001                      what a rule looks for, why, what to do
-
-Select, ignore, thresholds and suppressions with their reasons can stand in trex-tui.toml under [lint], or in
-pyproject.toml under [tool.trex-tui.lint]. The exit code is 1 when a finding at or above --fail-on remains, and
-the default of that is error: warnings are chances to be faster, not mistakes. It is 2 when a rule broke, since
-nobody knows what it would have found; --ignore leaves the rule out, --fail-on never lets it be.
-"""
-
-
-def add_lint(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    add_paths: Callable[[argparse.ArgumentParser], None],
-) -> None:
-    """Add the command and its options.
-
-    Args:
-        add_paths: Adds those of every command that loads engines.
-    """
-    import argparse
-
-    lint = commands.add_parser(
-        "lint",
-        help="what is wrong with each engine, what it costs, and what to do",
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_paths(lint)
-    lint.add_argument(
-        "--select",
-        action="append",
-        metavar="IDS",
-        help="only these rules or families, e.g. CONV,QDQ001; instead of those of a file",
-    )
-    lint.add_argument(
-        "--ignore",
-        action="append",
-        metavar="IDS",
-        help="not these rules or families, and not those of a file",
-    )
-    lint.add_argument(
-        "--min-severity", choices=_SEVERITIES, help="leave out what is milder; default: good, which is all"
-    )
-    lint.add_argument(
-        "--fail-on",
-        metavar="{error,warning,info,never,GATE}",
-        help="exit with 1 if something as severe or worse is found; default: error. A gate is about the error, warning, "
-        "info or all findings of an engine, such as 'findings > 9'",
-    )
-    lint.add_argument("--filter", metavar="EXPR", help="only what is found about the layers that match")
-    lint.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
-    lint.add_argument("--config", metavar="FILE", help="read the configuration from this file alone")
-    lint.add_argument("--rules", action="store_true", help="list the rules and exit")
-    lint.add_argument("--explain", metavar="ID", help="tell all about a rule and exit")
-
-
-def run_lint(options: argparse.Namespace, load: Load) -> int:
+def run_lint(options: argparse.Namespace) -> int:
     """Lint every engine, print the report, and tell by the exit code whether something as severe as `--fail-on` remains.
-
-    Args:
-        load: Loads the engines that the options name.
 
     Raises:
         TrexError: A rule, a filter or the configuration makes no sense, or there is no engine; or, with everything printed, a
             rule broke and nobody knows whether `fail_on` would have been reached.
     """
+    from trex_tui.cli.engines import load_all
     from trex_tui.lint.registry import registry
     from trex_tui.report.views.lint import EngineReport, LintReport
 
@@ -107,7 +37,7 @@ def run_lint(options: argparse.Namespace, load: Load) -> int:
         _print_rules([rules.rule(options.explain)] if options.explain else rules.rules, options)
         return int(ExitCode.OK)
     config = _configure(options, rules)
-    engines, strays = load(options)
+    engines, strays = load_all(options)
     reports = [EngineReport(engine, _lint(engine, config, options.filter)) for engine in engines]
     report = LintReport(tuple(reports), config, (*strays, *rules.diagnostics))
     _print(report, rules, options.format)

@@ -1,4 +1,7 @@
-"""The options of every command. Shell completion is generated from this parser too."""
+"""The options of every command. Shell completion is generated from this parser too.
+
+What runs trtexec (`capture`, `accuracy`, `doctor`) has its options in `capture_arguments`.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,7 @@ from typing import IO, Any
 
 from trex_tui._version import __version__
 from trex_tui.cli.argument_types import FILES, whole
-from trex_tui.cli.build_log import add_build_log
 from trex_tui.cli.capture_arguments import add_accuracy, add_capture, add_doctor
-from trex_tui.cli.export_arguments import add_export
-from trex_tui.cli.lint import add_lint
-from trex_tui.cli.report_arguments import add_diff, add_report, add_times
 
 _EXAMPLES = """\
 examples:
@@ -43,8 +42,100 @@ examples of --filter:
 
 Bare words are parts of names; `trex-tui explain` lists the columns; ? in the explorer shows more of the language.
 """
+LINT_FORMATS = ("text", "json", "sarif", "github", "md")
+SEVERITIES = ("error", "warning", "info", "good")
 
+_LINT_EXAMPLES = """\
+examples:
+  trex-tui lint results/alexnet                        what is wrong, what it costs, what to do
+  trex-tui lint results/ --fail-on warning             exit code 1 if anything is a warning or worse
+  trex-tui lint results/ --fail-on 'warning > 5'       or if an engine has more than five warnings
+  trex-tui lint results/alexnet --select CONV,QDQ001   only these families and rules
+  trex-tui lint results/alexnet --filter 'pct>1'       only what is found about these layers
+  trex-tui lint results/ --format sarif > lint.sarif   for a code host
+  trex-tui lint --rules                                every rule
+  trex-tui lint --explain CONV001                      what a rule looks for, why, what to do
 
+Select, ignore, thresholds and suppressions with their reasons can stand in trex-tui.toml under [lint], or in
+pyproject.toml under [tool.trex-tui.lint]. The exit code is 1 when a finding at or above --fail-on remains, and
+the default of that is error: warnings are chances to be faster, not mistakes. It is 2 when a rule broke, since
+nobody knows what it would have found; --ignore leaves the rule out, --fail-on never lets it be.
+"""
+
+_DIFF_EXAMPLES = """\
+examples:
+  trex-tui diff fp16.graph.json int8.graph.json          layer by layer, whatever their names and fusions
+  trex-tui diff results/                                 all engines below, the first by name as the baseline
+  trex-tui diff main/ pr/ --format md --top 10           a comment for a pull request
+  trex-tui diff main/ pr/ --fail-on 'latency_p99_ms > +5%' --fail-on 'layers.fp32 > 0'
+  trex-tui diff a/ b/ --filter 'kind:convolution' --format csv > convolutions.csv
+
+gates (--fail-on): METRIC OPERATOR NUMBER. A number with a sign is a difference to the baseline (+0.1, -5%), one without is
+the engine's own value. METRIC: latency_{min,mean,median,p90,p95,p99,max}_ms and throughput_qps, end to end;
+latency_sum_ms, the sum of layer times, or latency_sum_ms.KIND or .PRECISION of it; layers, layers.KIND, layers.PRECISION;
+weights_bytes; activation_peak_bytes. Exit code 1 if one falls; a gate that cannot be judged is an error.
+"""
+DIFF_FORMATS = ("text", "md", "json", "csv", "html")
+
+_REPORT_EXAMPLES = """\
+examples:
+  trex-tui report results/alexnet -o alexnet.html         one file to open, send around and print
+  trex-tui report fp16/ int8/ -o precisions.html          several engines: compared, then each for itself
+  trex-tui report results/alexnet -o alexnet.md           tables and charts that a forge renders
+  trex-tui report results/ --format json | jq '.engines[].sections[].tables[] | select(.id == "hot_layers")'
+
+The numbers are those of summary, lint, diff and build-log. The ending of FILE names the format, unless --format does. For a
+PDF print the HTML in a browser. A file that trex-tui did not write is replaced only with --force.
+"""
+REPORT_FORMATS = ("html", "md", "json")
+
+_TIMES_EXAMPLES = """\
+examples:
+  trex-tui times results/alexnet                    latency, compute, enqueue, copies: statistics and throughput
+  trex-tui times resnet.timing.json --batch 8       and samples per second
+  trex-tui times latencies.json --json              a file of another tool: it says how it was read
+  trex-tui times results/ --outdir timing/          as files: a directory per engine, where there are several
+
+--outdir writes summary.json, summary.csv, latency_series.csv, enqueue_compute_series.csv, latency_percentiles.csv, and as
+pictures latency_histogram.svg, latency_percentiles.svg, latency_over_time.svg and enqueue_compute.svg; what needs single
+queries is left out where there is but trtexec's printed summary. Only files that it wrote itself are written over; those of
+an earlier run that this one has not are removed.
+
+Read are trtexec's --exportTimes of any release, and JSON of other tools: rows or columns, under "times", "perIteration" or
+deeper, in ms, s, us or ns as a key (latency_us) or a "unit" states; numbers without one are taken as milliseconds.
+"""
+
+EXPORT_FORMATS = (
+    *("dot", "svg", "png", "graphml", "json", "onnx"),
+    *("csv", "parquet", "xlsx", "trace", "trex"),
+)
+COLORS = ("kind", "precision", "latency")
+LAYOUTS = ("auto", "dot", "builtin")
+
+EXPORT_EXAMPLES = """\
+examples:
+  trex-tui export results/alexnet -o alexnet.svg                      the graph as a picture
+  trex-tui export results/alexnet -o alexnet.dot --color precision    for Graphviz
+  trex-tui export results/alexnet -o hot.svg --highlight 'pct>5' --labels name,latency,tactic
+  trex-tui export results/alexnet -o part.png --around features.3/conv --radius 3
+  trex-tui export results/alexnet -o alexnet.graphml                  for yEd, Gephi, networkx
+  trex-tui export results/alexnet -o alexnet.onnx                     for Netron
+  trex-tui export results/alexnet -o alexnet.perfetto.json            layers and queries, for ui.perfetto.dev
+  trex-tui export results/alexnet -o alexnet.xlsx                     the layer table; also .csv, .parquet
+  trex-tui export results/alexnet --format dot -o - | dot -Tpdf > alexnet.pdf
+  trex-tui export results/ --format trex -o for-trex/                 every engine below as trex's files, for its notebooks
+
+Pictures are drawn by Graphviz where it is installed and the graph is small, else by a layout of our own, which for
+.png takes librsvg's rsvg-convert.
+"""
+
+_LOG_EXAMPLES = """\
+examples:
+  trex-tui build-log net.build.log                       phases, fusions, what took long, warnings; what a run measured
+  trex-tui build-log net.build.log --layer conv1         every tactic that was timed for a layer
+  trex-tui build-log net.build.log.gz --json | jq .phases
+  trex-tui metadata net.build.log -o net.build.metadata.json
+"""
 CHART_IDS = (
     *(
         "layers",
@@ -63,6 +154,7 @@ CHART_IDS = (
 """Those of `charts.catalogue`, which is not loaded for a parser."""
 
 _SHELLS = ("bash", "zsh", "tcsh")
+_Commands = argparse._SubParsersAction
 
 
 class _Parser(argparse.ArgumentParser):
@@ -109,13 +201,91 @@ def build_parser() -> argparse.ArgumentParser:
         help="print the completion script of a shell and exit",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_open(commands)
+    _add_serve(commands)
+    summary = _add_engine_command(commands, "summary", "what each engine is and where its time goes")
+    _add_json(summary, "summary/1")
+    _add_layers(commands)
+    _add_lint(commands)
+    _add_diff(commands)
+    _add_report(commands)
+    _add_times(commands)
+    _add_export(commands)
+    explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
+    explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
+    _add_json(explain, "explain/1")
+    add_capture(commands)
+    add_doctor(commands)
+    keys = commands.add_parser("keys", help="every key of the explorer")
+    keys.add_argument("--format", choices=("text", "md", "json"), default="text", help="default: text")
+    _add_build_log(commands)
+    _add_metadata(commands)
+    add_accuracy(commands)
+    for command in commands.choices.values():
+        _add_log_file(command)
+    return parser
 
-    explore = commands.add_parser("open", help="explore in the terminal (the default)")
-    _add_paths(explore)
-    _add_ascii(explore)
 
-    serve = commands.add_parser("serve", help="explore in a browser (pip install 'trex-tui[web]')")
-    _add_paths(serve)
+def _add_engine_command(
+    commands: _Commands[argparse.ArgumentParser], name: str, text: str, examples: str | None = None
+) -> argparse.ArgumentParser:
+    """A command about engines: with paths, the optimization profile, and facts of the device."""
+    parser = commands.add_parser(
+        name, help=text, epilog=examples, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    paths = parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="directory or file; default: the current directory"
+    )
+    _complete_files(paths)
+    parser.add_argument(
+        "--optimization-profile",
+        type=whole,
+        metavar="N",
+        help="which of several optimization profiles; default: the profiled one",
+    )
+    parser.add_argument(
+        "--peak",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="state a fact of the device for the roofline, instead of what the files tell: bandwidth=320 (GB/s), "
+        "clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s); may be repeated. trex-tui.toml can hold them as well",
+    )
+    return parser
+
+
+def _complete_files(action: argparse.Action) -> None:
+    action.complete = FILES  # type: ignore[attr-defined]
+
+
+def _add_json(parser: argparse.ArgumentParser, schema: str) -> None:
+    parser.add_argument(
+        "--json", action="store_true", help=f"print one JSON object (schema trex-tui/{schema})"
+    )
+
+
+def _add_ascii(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ascii", action="store_true", help="draw with ASCII only; TREX_TUI_ASCII=1 does the same"
+    )
+
+
+def _add_log_file(parser: argparse.ArgumentParser) -> None:
+    file = parser.add_argument(
+        "--log-file",
+        metavar="FILE",
+        help="append what an error of ours leaves to FILE, a new file or one of these logs: the traceback, the command, "
+        "versions, the terminal; TREX_TUI_LOG=FILE does the same",
+    )
+    _complete_files(file)
+
+
+def _add_open(commands: _Commands[argparse.ArgumentParser]) -> None:
+    _add_ascii(_add_engine_command(commands, "open", "explore in the terminal (the default)"))
+
+
+def _add_serve(commands: _Commands[argparse.ArgumentParser]) -> None:
+    serve = _add_engine_command(commands, "serve", "explore in a browser (pip install 'trex-tui[web]')")
     _add_ascii(serve)
     serve.add_argument(
         "--host",
@@ -125,45 +295,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--port", type=whole, default=8000, metavar="N", help="default: 8000")
 
-    summary = commands.add_parser("summary", help="what each engine is and where its time goes")
-    _add_paths(summary)
-    summary.add_argument(
-        "--json", action="store_true", help="print one JSON object (schema trex-tui/summary/1)"
-    )
 
-    _add_layers(commands)
-    add_lint(commands, _add_paths)
-    add_diff(commands, _add_paths)
-    add_report(commands, _add_paths)
-    add_times(commands, _add_paths)
-    add_export(commands, _add_paths)
-
-    explain = commands.add_parser("explain", help="what a column means: definition, unit, formula, source")
-    explain.add_argument("columns", nargs="*", metavar="COLUMN", help="without: a line about each")
-    explain.add_argument(
-        "--json", action="store_true", help="print one JSON object (schema trex-tui/explain/1)"
-    )
-
-    add_capture(commands)
-    add_doctor(commands)
-
-    keys = commands.add_parser("keys", help="every key of the explorer")
-    keys.add_argument("--format", choices=("text", "md", "json"), default="text", help="default: text")
-    add_build_log(commands)
-    add_accuracy(commands)
-    for command in commands.choices.values():
-        _add_log_file(command)
-    return parser
-
-
-def _add_layers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    layers = commands.add_parser(
-        "layers",
-        help="the layers of one engine as a table",
-        epilog=FILTER_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    _add_paths(layers)
+def _add_layers(commands: _Commands[argparse.ArgumentParser]) -> None:
+    layers = _add_engine_command(commands, "layers", "the layers of one engine as a table", FILTER_EXAMPLES)
     layers.add_argument(
         "--filter",
         metavar="EXPR",
@@ -186,38 +320,186 @@ def _add_layers(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
 
 
-def _add_ascii(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--ascii", action="store_true", help="draw with ASCII only; TREX_TUI_ASCII=1 does the same"
+def _add_lint(commands: _Commands[argparse.ArgumentParser]) -> None:
+    text = "what is wrong with each engine, what it costs, and what to do"
+    lint = _add_engine_command(commands, "lint", text, _LINT_EXAMPLES)
+    lint.add_argument(
+        "--select",
+        action="append",
+        metavar="IDS",
+        help="only these rules or families, e.g. CONV,QDQ001; instead of those of a file",
+    )
+    lint.add_argument(
+        "--ignore",
+        action="append",
+        metavar="IDS",
+        help="not these rules or families, and not those of a file",
+    )
+    lint.add_argument(
+        "--min-severity", choices=SEVERITIES, help="leave out what is milder; default: good, which is all"
+    )
+    lint.add_argument(
+        "--fail-on",
+        metavar="{error,warning,info,never,GATE}",
+        help="exit with 1 if something as severe or worse is found; default: error. A gate is about the error, warning, "
+        "info or all findings of an engine, such as 'findings > 9'",
+    )
+    lint.add_argument("--filter", metavar="EXPR", help="only what is found about the layers that match")
+    lint.add_argument("--format", choices=LINT_FORMATS, default="text", help="default: text")
+    lint.add_argument("--config", metavar="FILE", help="read the configuration from this file alone")
+    lint.add_argument("--rules", action="store_true", help="list the rules and exit")
+    lint.add_argument("--explain", metavar="ID", help="tell all about a rule and exit")
+
+
+def _add_diff(commands: _Commands[argparse.ArgumentParser]) -> None:
+    text = "two or more engines side by side, matched layer to layer; a gate for CI"
+    diff = _add_engine_command(commands, "diff", text, _DIFF_EXAMPLES)
+    diff.add_argument(
+        "--baseline", metavar="NAME", help="name of an engine, or its place from 1 on; default: the first"
+    )
+    diff.add_argument(
+        "--align",
+        choices=("auto", "onnx", "name", "signature"),
+        default="auto",
+        help="evidence to match layers by; default: all of it, the strongest first",
+    )
+    diff.add_argument("--per-batch", action="store_true", help="divide times by the batch: ms per sample")
+    diff.add_argument("--format", choices=DIFF_FORMATS, default="text", help="default: text")
+    diff.add_argument(
+        "--json", action="store_const", const="json", dest="format", help="the same as --format json"
+    )
+    diff.add_argument(
+        "--top", type=whole, metavar="N", help="blocks to show in text, md and html; default: 20; 0: all"
+    )
+    diff.add_argument(
+        "--filter", metavar="EXPR", help="only blocks of which a layer matches, as with `layers`"
+    )
+    diff.add_argument(
+        "--fail-on", action="append", default=[], metavar="GATE", help="see below; may be repeated"
+    )
+    diff.add_argument(
+        "--significant",
+        "--significant-only",
+        action="store_true",
+        help="a gate on end-to-end latency falls only if the difference can be told from noise",
     )
 
 
-def _add_log_file(parser: argparse.ArgumentParser) -> None:
-    action = parser.add_argument(
-        "--log-file",
+def _add_report(commands: _Commands[argparse.ArgumentParser]) -> None:
+    text = "all there is to say of one or more engines, as HTML, Markdown or JSON"
+    report = _add_engine_command(commands, "report", text, _REPORT_EXAMPLES)
+    report.add_argument(
+        "-o", "--output", metavar="FILE", default="-", help="write to FILE; default: -, the standard output"
+    )
+    report.add_argument(
+        "--format",
+        choices=REPORT_FORMATS,
+        help="default: that of the ending of FILE; on the standard output md",
+    )
+    report.add_argument("--top", type=whole, metavar="N", help="rows of a table; default: 20; 0: all")
+    report.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help="what several engines are compared with: a name, or a place from 1 on; default: the first",
+    )
+    report.add_argument(
+        "--force",
+        action="store_true",
+        help="replace FILE even if trex-tui did not write it",
+    )
+
+
+def _add_times(commands: _Commands[argparse.ArgumentParser]) -> None:
+    text = "statistics, series and charts of the timing run"
+    times = _add_engine_command(commands, "times", text, _TIMES_EXAMPLES)
+    times.add_argument(
+        "--batch", type=whole, metavar="N", help="samples in a query; default: the first extent of the inputs"
+    )
+    times.add_argument("--outdir", metavar="DIR", help="write files there, and print their names to stderr")
+    times.add_argument("--force", action="store_true", help="write over files that are not its own, too")
+    times.add_argument("--png", action="store_true", help="the charts as PNG as well, by rsvg-convert")
+    _add_json(times, "times/1")
+
+
+def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:
+    text = "the graph, the layer table or the times of one engine as a file for another program"
+    export = _add_engine_command(commands, "export", text, EXPORT_EXAMPLES)
+    output = export.add_argument(
+        "-o",
+        "--output",
         metavar="FILE",
-        help="append what an error of ours leaves to FILE, a new file or one of these logs: the traceback, the command, "
-        "versions, the terminal; TREX_TUI_LOG=FILE does the same",
+        required=True,
+        help="its ending tells the format; - for stdout; for trex a directory",
     )
-    action.complete = FILES  # type: ignore[attr-defined]
+    _complete_files(output)
+    export.add_argument(
+        "--format",
+        choices=EXPORT_FORMATS,
+        help="whatever the ending; trace is .perfetto.json or .trace.json; trex is a directory of files for trex's "
+        "notebooks",
+    )
+    export.add_argument("--force", action="store_true", help="replace FILE even if trex-tui did not write it")
+    export.add_argument(
+        "--with-engine", action="store_true", help="with --format trex: copy the serialized engines too"
+    )
+    export.add_argument(
+        "--query", metavar="FILTER", help="only the layers that match, as with `layers --filter`"
+    )
+    export.add_argument(
+        "--around",
+        metavar="LAYER",
+        help="only a layer and what is near: its name, a part of it in any case, or its index",
+    )
+    export.add_argument(
+        "--radius", type=whole, metavar="N", help="how many links near is; default: 2, and 0 for --query"
+    )
+    export.add_argument(
+        "--columns", metavar="A,B,C", help="of tables and graph files; default: all of `trex-tui explain`"
+    )
+    pictures = export.add_argument_group("of pictures and graphs")
+    pictures.add_argument("--color", choices=COLORS, default="kind", help="default: kind")
+    pictures.add_argument(
+        "--labels",
+        metavar="A,B,C",
+        help="columns, also as latency, share, type, shape, format, onnx; default: name,kind,precision,latency",
+    )
+    pictures.add_argument("--highlight", metavar="FILTER", help="frame the layers that match")
+    pictures.add_argument("--constants", action="store_true", help="draw weights that are inputs of layers")
+    pictures.add_argument(
+        "--metadata", action="store_true", help="all that is known of a layer in its tooltip"
+    )
+    pictures.add_argument(
+        "--layout", choices=LAYOUTS, default="auto", help="who places the boxes of a picture; default: auto"
+    )
 
 
-def _add_paths(parser: argparse.ArgumentParser) -> None:
-    action = parser.add_argument(
-        "paths", nargs="*", metavar="PATH", help="directory or file; default: the current directory"
+def _add_build_log(commands: _Commands[argparse.ArgumentParser]) -> None:
+    log = commands.add_parser(
+        "build-log",
+        help="why the engine is as it is: what the log of its build tells",
+        epilog=_LOG_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    action.complete = FILES  # type: ignore[attr-defined]
-    parser.add_argument(
-        "--optimization-profile",
+    _complete_files(log.add_argument("log", metavar="LOG", help="a log of trtexec, verbose or not; .gz too"))
+    _add_json(log, "build-log/2")
+    log.add_argument(
+        "--layer",
+        metavar="NAME",
+        help="every tactic timed for a layer: of this name, else with this in its name",
+    )
+    log.add_argument(
+        "--top",
         type=whole,
         metavar="N",
-        help="which of several optimization profiles; default: the profiled one",
+        default=10,
+        help="how many layers of a table, and tactics of a layer; default: 10",
     )
-    parser.add_argument(
-        "--peak",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="state a fact of the device for the roofline, instead of what the files tell: bandwidth=320 (GB/s), "
-        "clock=1.2 (GHz), sms=30, fp16=40 (TFLOP/s); may be repeated. trex-tui.toml can hold them as well",
+
+
+def _add_metadata(commands: _Commands[argparse.ArgumentParser]) -> None:
+    metadata = commands.add_parser(
+        "metadata", help="options, device and performance in a log, as trex writes them"
     )
+    _complete_files(metadata.add_argument("log", metavar="LOG", help="a log of trtexec; .gz too"))
+    metadata.add_argument("-o", "--output", metavar="FILE", help="write to FILE")
+    metadata.add_argument("--force", action="store_true", help="replace FILE even if it has another content")

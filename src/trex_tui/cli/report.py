@@ -11,7 +11,7 @@ from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.artifacts.output_files import OutputKind, check_output, inputs_of, write_output
 from trex_tui.cli.engines import load_each
 from trex_tui.cli.output import complain
-from trex_tui.cli.report_arguments import REPORT_FORMATS
+from trex_tui.cli.parser import REPORT_FORMATS
 from trex_tui.errors import TrexError
 from trex_tui.report.document import TOP, Document
 from trex_tui.report.path_completion import typed_path

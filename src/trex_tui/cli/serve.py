@@ -10,9 +10,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trex_tui.errors import TrexError
+
+if TYPE_CHECKING:
+    import argparse
 
 MOST_PORT = 65535
 
@@ -26,6 +29,18 @@ class Options:
     optimization_profile: int | None = None
     peaks: tuple[str, ...] = ()
     ascii: bool = False
+
+
+def run_serve(options: argparse.Namespace) -> int:
+    """Serve the explorer of some paths."""
+    from trex_tui.artifacts import scan
+
+    paths = options.paths or ["."]
+    scan(paths)  # What cannot be opened is told here, not in every browser.
+    return serve(
+        paths,
+        Options(options.host, options.port, options.optimization_profile, tuple(options.peak), options.ascii),
+    )
 
 
 def command_of(paths: Sequence[str], options: Options) -> list[str]:

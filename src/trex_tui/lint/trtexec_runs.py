@@ -46,11 +46,9 @@ class TrtexecRun:
 
     @property
     def is_stated(self) -> bool:
-        """Whether any file tells of this run's build options."""
         return bool(self.options or self.arguments)
 
     def enabled(self, label: str) -> bool:
-        """Whether an option is printed as `Enabled`."""
         return self.options.get(label, "").strip().lower() == "enabled"
 
     def number(self, label: str) -> float | None:
@@ -139,7 +137,7 @@ def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
     path = engine.files.get(kind)
     if path is None:
         return None
-    from trex_tui.buildlog.log_cache import shared_log  # 25 ms, and most sets have no log
+    from trex_tui.buildlog.reader import shared_log  # 25 ms, and most sets have no log
 
     try:
         return shared_log(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
@@ -14,17 +13,23 @@ from textual.widget import Widget
 from trex_tui.analysis.build import BuildFacts, TacticRow, TunedLayer, tactic_rows
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.listing import ListingOffer
 from trex_tui.report.views.build_details import empty_view_text
-from trex_tui.screens.build_job import BuildAsked, log_of_build
-from trex_tui.screens.dialogs import ChooseScreen, TextScreen, choose_sort
-from trex_tui.screens.navigation import LayerJumped
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.build_job import BuildAsked, BuildJob, log_of_build
+from trex_tui.screens.dialogs import ChooseScreen, TextScreen
+from trex_tui.screens.pane import (
+    LayerChosen,
+    LayerJumped,
+    LayerOpened,
+    Selection,
+    ShowsBuild,
+    TablePane,
+    restore_sort,
+)
 from trex_tui.text import format_bytes, format_ms, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.build_outline import Outline
 from trex_tui.widgets.build_tables import (
     OUTLINES,
+    Outline,
     View,
     fill_tables,
     fill_tactics,
@@ -38,7 +43,7 @@ from trex_tui.widgets.build_tables import (
     words_of,
 )
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
+from trex_tui.widgets.table import SortKey, VirtualTable
 from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, sentence_line
 
 _OF_LOG = ("next_view", "choose_view", "go_into", "go_out", "expand_all", "collapse_all", "zoom")
@@ -52,7 +57,7 @@ NO_LOG = (
 )
 
 
-class BuildPane(EnginePane):
+class BuildPane(TablePane[Any], ShowsBuild):
     """A table of what the log tells, and beside it all about what the cursor is on.
 
     Attributes:
@@ -61,6 +66,7 @@ class BuildPane(EnginePane):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.BUILD)
+    natural_order = "order of the log"
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
@@ -79,10 +85,9 @@ class BuildPane(EnginePane):
         """Orders to be taken over once the log has been read again."""
         self.tables = make_tables()
         self.chart = TextView(self._make_chart, id="build-chart")
-        self.words = TextView(self._make_words, id="build-words")
+        self.words: TextView = TextView(self._make_words, id="build-words")
 
     def compose(self) -> ComposeResult:
-        """Summary, tables of which one is shown, words."""
         yield SummaryLine(id="build-summary")
         with Container(id="build-parts"):
             with Vertical(id="build-main"):
@@ -91,15 +96,24 @@ class BuildPane(EnginePane):
             yield self.words
 
     def on_mount(self) -> None:
-        """Nothing is known yet."""
         self._arrange()
 
     # What is read
 
-    def show_build(self, facts: BuildFacts) -> None:
-        """Show what the log tells; stay with the layer that was current."""
-        if self.facts is facts:
-            return
+    def show_build(self, job: BuildJob) -> None:
+        """Show what has been read of the log by now, or how far that is, or why it cannot be."""
+        facts = job.facts or job.outline
+        of = f" of {format_bytes(job.size)}" if job.size else ""
+        self._progress = f" {format_bytes(job.read_bytes)}{of}" if job.read_bytes else ""
+        if job.problem:
+            self.problem, self.facts = job.problem, None
+            self._arrange()
+        elif facts is None or facts is self.facts:
+            self._tell()
+        else:
+            self._show_facts(facts)
+
+    def _show_facts(self, facts: BuildFacts) -> None:
         outline = self.facts
         self.facts, self.problem, self.tuned = facts, "", None
         self._summaries.clear()
@@ -116,40 +130,19 @@ class BuildPane(EnginePane):
 
     def _restore_orders(self) -> None:
         for view, keys in self._orders.items():
-            table = self.tables.of(view)
-            shown = {column.key for column in table.columns}
-            table.set_sort(key for key in keys if key.column in shown)
-
-    def show_build_outline(self, facts: BuildFacts) -> None:
-        """Show what needs no tactics."""
-        if self.facts is None:
-            self.show_build(facts)
-
-    def show_build_progress(self, read_bytes: int, size: int | None) -> None:
-        """Say how far the log has been read."""
-        of = f" of {format_bytes(size)}" if size else ""
-        self._progress = f" {format_bytes(read_bytes)}{of}"
-        self._tell()
-
-    def show_build_problem(self, problem: str) -> None:
-        """Say why there is nothing to show."""
-        self.problem, self.facts = problem, None
-        self._arrange()
+            restore_sort(self.tables.of(view), keys)
 
     # What is on screen
 
     @property
-    def table(self) -> VirtualTable[Any]:
-        """The table on screen."""
+    def table(self) -> VirtualTable[Any]:  # type: ignore[override]  # one of several
         return self.tables.tactics if self.tuned is not None else self.tables.of(self.view)
 
     @property
     def is_nothing(self) -> bool:
-        """Whether there is no table to show."""
         return self.facts is None or (self.tuned is None and is_empty(self.tables, self.facts, self.view))
 
     def _arrange(self) -> None:
-        """Show the table of the view, or words alone where there is nothing."""
         for table in self.tables:
             table.display = table is self.table
         self.chart.display = self.view is View.MEMORY and self.tuned is None
@@ -212,23 +205,19 @@ class BuildPane(EnginePane):
     @property
     def main_part(self) -> Widget:
         """The table; it comes back if the words had all the room. The words where there is no table."""
-        if self.is_nothing:
-            return self.words
-        self.remove_class("-only-words")
-        return self.table
+        return self.words if self.is_nothing else super().main_part
 
-    @property
-    def shown_listings(self) -> dict[str, ListingOffer]:
+    def selection(self) -> Selection:
         """The rows of the table on screen; of a layer's tactics also those of all layers."""
         if self.facts is None or self.is_nothing:
-            return {}
-        return listings_of(self.tables, self.facts, self.view, self.tuned)
+            return Selection(self.engine)
+        return Selection(self.engine, listings=listings_of(self.tables, self.facts, self.view, self.tuned))
 
     # Filter and current layer
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show the tuned layers that became one of these; all of them without a filter."""
-        self._layers = frozenset(layer.index for layer in layers) if is_filtered else None
+        self._layers = frozenset(layer.index for layer in layers) if filter_text else None
         self._filter_rows()
 
     def _filter_rows(self) -> None:
@@ -277,28 +266,24 @@ class BuildPane(EnginePane):
         self.view, self._orders = cast("tuple[View, dict[View, tuple[SortKey, ...]]]", state)
         self._arrange()
 
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[Any]) -> None:
-        event.stop()
-        if event.table is not self.table:
-            return
+    def row_changed(self) -> None:
         self._tell()
-        row, told = event.item, self._told
+        row = self.tables.layers.cursor_item
         is_list = self.view is View.LAYERS and self.tuned is None and self.display
-        if is_list and row is not None and row is not told[0] and row.layers:
+        if is_list and row is not None and row is not self._told[0] and row.layers:
             layer = self.engine.layers[row.layers[0]]
             self._told = row, layer
             self.post_message(LayerChosen(layer))
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[Any]) -> None:
-        event.stop()
-        if event.table is self.tables.layers:
-            self._show_tactics(event.item)
+    def choose_layer(self, layer: Layer) -> None:
+        """Rows that are no layers of the engine choose none, and those that are have by now."""
+
+    def open_row(self, row: Any) -> None:  # noqa: ANN401 - whatever the view lists
+        if self.table is self.tables.layers:
+            self._show_tactics(row)
             self.screen.set_focus(self.main_part)
         else:
-            self.remove_class("-only-main")
-            self.screen.set_focus(self.words)
+            self.go_to_words()
 
     def _show_tactics(self, tuned: TunedLayer) -> None:
         assert self.facts is not None
@@ -311,7 +296,6 @@ class BuildPane(EnginePane):
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What there is something to do with."""
         if self.facts is None and action in _OF_LOG:
             return False
         is_outline = self.tuned is None and self.view in OUTLINES
@@ -328,7 +312,6 @@ class BuildPane(EnginePane):
         return super().check_action(action, parameters)
 
     def show_view(self, view: View) -> None:
-        """Show something else of the build."""
         had_keyboard = self.screen.focused in (self.words, *self.tables)
         self.view, self.tuned = view, None
         self.words.scroll_to(y=0, animate=False)
@@ -337,12 +320,10 @@ class BuildPane(EnginePane):
             self.screen.set_focus(self.main_part)
 
     def action_next_view(self) -> None:
-        """Show the next view; the first after the last."""
         views = list(View)
         self.show_view(views[(views.index(self.view) + 1) % len(views)])
 
     def action_choose_view(self) -> None:
-        """Offer the views by what they answer."""
         width = max(len(view.value) for view in View)
         options = {view.value: f"{view.value:<{width}}  {view.help}" for view in View}
         self.app.push_screen(ChooseScreen("Show of the build", options, self.view.value), self._view_chosen)
@@ -350,14 +331,6 @@ class BuildPane(EnginePane):
     def _view_chosen(self, view: str | None) -> None:
         if view is not None:
             self.show_view(View(view))
-
-    def action_choose_sort(self) -> None:
-        """Offer the columns; the choice sorts, choosing the sorted one again reverses."""
-        choose_sort(self.table, "order of the log")
-
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        self.table.reverse_sort()
 
     def action_go_into(self) -> None:
         """Expand a line of an outline; of a layer, go to what the engine has of it."""
@@ -393,17 +366,14 @@ class BuildPane(EnginePane):
             self.action_leave_tactics()
 
     def action_leave_tactics(self) -> None:
-        """Show the layers again."""
         if self.tuned is not None:
             self.show_view(View.LAYERS)
 
     def action_expand_all(self) -> None:
-        """Expand every line of the outline."""
         if isinstance(self.table, Outline):
             self.table.action_expand_all()
 
     def action_collapse_all(self) -> None:
-        """Collapse every line of the outline."""
         if isinstance(self.table, Outline):
             self.table.action_collapse_all()
 
@@ -417,10 +387,3 @@ class BuildPane(EnginePane):
         lines.append(sentence_line(""))
         lines += fact_lines([(column.title or column.key, column.description) for column in known])
         self.app.push_screen(TextScreen(printable(f"Columns: {self.view.value}"), lines))
-
-    def action_zoom(self) -> None:
-        """Give the whole room to the part that has the keyboard, or take it back."""
-        if self.has_class("-only-main") or self.has_class("-only-words"):
-            self.remove_class("-only-main", "-only-words")
-        else:
-            self.add_class("-only-words" if self.screen.focused is self.words else "-only-main")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from textual import on, work
 from textual.message import Message
+from textual.screen import Screen
 from textual.worker import Worker, get_current_worker
 
 from trex_tui.analysis.build import BuildFacts, build_facts, kind_of_build_log
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
-from trex_tui.screens.lint_job import LintingScreen
-from trex_tui.screens.pane import EnginePane
 
 LONG_BYTES = 16 << 20
 """Of a log that is longer, what it tells beside tactics is shown first."""
@@ -31,73 +31,59 @@ class BuildAsked(Message):
     """A person looks at the build, and its log has not been read."""
 
 
-@dataclass
-class BuildProgress(Message):
-    """So much of the log has been read. A later one replaces those still in the queue."""
-
-    engine: Engine
-    read_bytes: int
-    size: int | None
-
-    def can_replace(self, message: Message) -> bool:
-        """Whether `message` is out of date because of this one."""
-        return isinstance(message, BuildProgress)
-
-
-@dataclass
-class BuildOutlined(Message):
-    """The log has been read but for its tactics, which takes much longer."""
-
-    engine: Engine
-    facts: BuildFacts
-
-
-@dataclass
-class BuildRead(Message):
-    """The log has been read, or cannot be."""
-
-    engine: Engine
-    facts: BuildFacts | None
-    problem: str = ""
-
-
 def log_of_build(engine: Engine) -> Path | None:
     """The log that the screens tell of; None if there is none."""
     kind = kind_of_build_log(engine)
     return None if kind is None else engine.files[kind]
 
 
-class BuildingScreen(LintingScreen):
-    """A screen whose panes are told what the log of the build says."""
+class BuildJob:
+    """The log of the build of a screen's engine, read when somebody asks for it.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.build: BuildFacts | None = None
-        self._build_problem = ""
-        self._build_worker: Worker[None] | None = None
+    Args:
+        screen: Where the thread belongs; answers come back in its queue.
+        tell: Called when there is more.
 
-    @on(BuildAsked)
-    def _build_asked(self, event: BuildAsked) -> None:
-        event.stop()
-        if self.build is not None or self._build_problem:
-            self.tell_build(self.query(EnginePane))
-        elif self._build_worker is None:
-            path = log_of_build(self.engine)
+    Attributes:
+        facts: What the log tells; None until all of it was read.
+        outline: What it tells beside tactics; None where that does not come first.
+        problem: Why the log cannot be used; empty if it can.
+        read_bytes: How much of it, packed as it is, has been read.
+        size: Of how much; None if unknown.
+    """
+
+    def __init__(self, screen: Screen[Any], tell: Callable[[], None]) -> None:
+        self._screen, self._tell = screen, tell
+        self._forget()
+
+    def _forget(self) -> None:
+        self.facts: BuildFacts | None = None
+        self.outline: BuildFacts | None = None
+        self.problem = ""
+        self.read_bytes, self.size = 0, None
+        self._worker: Worker[None] | None = None
+
+    def ask(self, engine: Engine) -> None:
+        """Read the log, unless that has begun; what was read is told again."""
+        if self.facts is not None or self.problem:
+            self._tell()
+        elif self._worker is None:
+            path = log_of_build(engine)
             if path is not None:
-                self._build_worker = self._read_build(self.engine, path)
+                read = partial(self._read, path, engine)
+                self._worker = self._screen.run_worker(read, thread=True, group="build", exclusive=True)
 
-    def read_build_again(self) -> None:
+    def restart(self, engine: Engine) -> None:
         """Read the log of another engine, or of this one as it is now, if it was wanted before."""
-        was_wanted = self._build_worker is not None
-        if self._build_worker is not None:
-            self._build_worker.cancel()
-        self.build, self._build_problem, self._build_worker = None, "", None
+        was_wanted = self._worker is not None
+        if self._worker is not None:
+            self._worker.cancel()
+        self._forget()
         if was_wanted:
-            self.post_message(BuildAsked())
+            self.ask(engine)
 
-    @work(thread=True, group="build", exclusive=True)
-    def _read_build(self, engine: Engine, path: Path) -> None:
-        from trex_tui.buildlog.log_cache import shared_log, shared_outline
+    def _read(self, path: Path, engine: Engine) -> None:
+        from trex_tui.buildlog.reader import shared_log, shared_outline
         from trex_tui.report.views.build import check_build_log
 
         worker = get_current_worker()
@@ -114,7 +100,7 @@ class BuildingScreen(LintingScreen):
                 raise _CancelledError
             if read_bytes - told >= step:
                 told = read_bytes
-                self.post_message(BuildProgress(engine, read_bytes, size))
+                self._screen.call_later(self._take, worker, read_bytes=read_bytes, size=size)
 
         try:
             if size is not None and size > LONG_BYTES:
@@ -122,43 +108,19 @@ class BuildingScreen(LintingScreen):
                 check_build_log(outline)
                 told = 0
                 if not outline.is_whole:
-                    self.post_message(BuildOutlined(engine, BuildFacts(outline, (), ())))
+                    self._screen.call_later(self._take, worker, outline=BuildFacts(outline, (), ()))
             trace = shared_log(path, progress)
             check_build_log(trace)
             facts = build_facts(trace, engine)
         except _CancelledError:
             return
         except Exception as error:  # noqa: BLE001 - an error of ours as well: the panes wait for an answer
-            self.post_message(BuildRead(engine, None, sentence(error)))
-            return
-        if not worker.is_cancelled:
-            self.post_message(BuildRead(engine, facts))
+            self._screen.call_later(self._take, worker, problem=sentence(error))
+        else:
+            self._screen.call_later(self._take, worker, facts=facts)
 
-    @on(BuildProgress)
-    def _build_progress(self, event: BuildProgress) -> None:
-        event.stop()
-        if event.engine is self.engine and self.build is None:
-            for pane in self.query(EnginePane):
-                pane.show_build_progress(event.read_bytes, event.size)
-
-    @on(BuildOutlined)
-    def _build_outlined(self, event: BuildOutlined) -> None:
-        event.stop()
-        if event.engine is self.engine and self.build is None:
-            for pane in self.query(EnginePane):
-                pane.show_build_outline(event.facts)
-
-    @on(BuildRead)
-    def _build_read(self, event: BuildRead) -> None:
-        event.stop()
-        if event.engine is self.engine:
-            self.build, self._build_problem = event.facts, event.problem
-            self.tell_build(self.query(EnginePane))
-
-    def tell_build(self, panes: Iterable[EnginePane]) -> None:
-        """Tell panes what the log says, if it has been read."""
-        for pane in panes:
-            if self.build is not None:
-                pane.show_build(self.build)
-            elif self._build_problem:
-                pane.show_build_problem(self._build_problem)
+    def _take(self, worker: Worker[None], **answer: Any) -> None:  # noqa: ANN401 - values of the attributes
+        """Keep what has come of the log, unless it is of one that nobody wants any more."""
+        if worker is self._worker and not worker.is_cancelled:
+            vars(self).update(answer)
+            self._tell()

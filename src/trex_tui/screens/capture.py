@@ -21,8 +21,7 @@ from textual.widgets import Input, Label, Static
 
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.capture.options import checked_inputs, command_line
-from trex_tui.capture.process import Stop
-from trex_tui.capture.progress import RunProgress
+from trex_tui.capture.process import RunProgress, Stop
 from trex_tui.capture.rerun import Rerun, number, plan_rerun
 from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
 from trex_tui.capture.trtexec import Trtexec, find_trtexec
@@ -31,6 +30,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
+from trex_tui.screens.services import services_of
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
@@ -43,7 +43,6 @@ from trex_tui.widgets.text_view import (
 )
 
 if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
     from trex_tui.screens.engine import EngineScreen
 
 _DIGITS = {"duration": r"[0-9]{0,6}(?:\.[0-9]{0,3})?", "iterations": r"[0-9]{0,6}"}
@@ -97,7 +96,6 @@ class CaptureScreen(Dialog[Chosen]):
         self._problem = again.problem
 
     def compose(self) -> ComposeResult:
-        """What is known, the commands, how long, what is wrong."""
         window = Vertical(classes="dialog")
         window.border_title = "Measure again"
         with window:
@@ -126,7 +124,6 @@ class CaptureScreen(Dialog[Chosen]):
         return "" if value is None else str(value)
 
     def on_mount(self) -> None:
-        """Look for trtexec: starting it may take long."""
         self.query_one("#duration", Input).focus()
         self._show()
         if not self._problem:
@@ -157,7 +154,6 @@ class CaptureScreen(Dialog[Chosen]):
 
     @property
     def request(self) -> CaptureRequest:
-        """What would be done."""
         again = self.again
         return CaptureRequest(again.options, again.outdir, again.name)
 
@@ -168,7 +164,6 @@ class CaptureScreen(Dialog[Chosen]):
             self.dismiss(Chosen(self.request, self._trtexec))
 
     def action_step(self, step: int) -> None:
-        """Scroll the text while the keyboard is in a line."""
         self.query_one(TextScroll).scroll_relative(y=step, animate=False)
 
     # What it says
@@ -268,7 +263,6 @@ class Progress(Message):
     last: tuple[str, ...]
 
     def can_replace(self, message: Message) -> bool:
-        """An older state is of no interest."""
         return isinstance(message, Progress)
 
 
@@ -297,23 +291,19 @@ class WindowView(CaptureView):
         self._post = post
 
     def post(self, message: Message) -> None:
-        """Send; who is gone does not hear it."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: the program ends
             self._post(message)
 
     def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
-        """How far it is."""
         self._warn(seen)
         stage, *more = facts(seen, rss_bytes)
         heading = f"{self.title}  {clock(elapsed_s)}  {stage}"
         self.post(Progress(heading, tuple(more), tuple(seen.last)))
 
     def say(self, text: str) -> None:
-        """A sentence."""
         self.post(Said(text, is_warning=False))
 
     def warn(self, text: str) -> None:
-        """A warning of trtexec."""
         self.post(Said(text, is_warning=True))
 
 
@@ -361,14 +351,12 @@ class CaptureRunScreen(Dialog[Captured]):
         self._verdict: list[TextLine] = []
 
     def compose(self) -> ComposeResult:
-        """The text."""
         window = TextScroll(TextBlock(), classes="dialog")
         window.border_title = Content(f"Measuring {printable(self._chosen.request.name)}").markup
         window.border_subtitle = _RUNNING
         yield window
 
     def on_mount(self) -> None:
-        """Begin."""
         self._show()
         view = WindowView(self.post_message)
         self.run_worker(lambda: capture_and_load(self._chosen, self._options, self._stop, view), thread=True)
@@ -387,7 +375,6 @@ class CaptureRunScreen(Dialog[Captured]):
         return True
 
     def action_dismiss_dialog(self) -> None:
-        """Ask for the end while it runs; then close."""
         if not self.asks_to_stop():
             self.dismiss(None)
 
@@ -470,8 +457,9 @@ _MOST_NAME = 40
 class Capturer:
     """One capture of the engine of a screen."""
 
-    def __init__(self, app: TrexApp, screen: EngineScreen) -> None:
-        self._app = app
+    def __init__(self, screen: EngineScreen) -> None:
+        self._app = screen.app
+        self._services = services_of(screen)
         self._screen = screen
         self._engine = screen.engine
 
@@ -485,13 +473,13 @@ class Capturer:
 
     def _chosen(self, chosen: Chosen | None) -> None:
         if chosen is not None:
-            self._app.push_screen(CaptureRunScreen(chosen, self._app.options), self._captured)
+            self._app.push_screen(CaptureRunScreen(chosen, self._services.load_options), self._captured)
 
     def _captured(self, captured: Captured | None) -> None:
         if captured is None:
             return
         new = captured.engine
-        self._app.captured.append(new)
+        self._services.captured.append(new)
         for remark in captured.remarks:
             self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
         options = {

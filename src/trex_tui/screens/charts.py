@@ -22,7 +22,7 @@ from trex_tui.report.charts.figure import Chart, Figure, Palette, Subject
 from trex_tui.report.charts.grid import Line
 from trex_tui.report.charts.scatter_charts import AXES
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.pane import EnginePane
+from trex_tui.screens.pane import EnginePane, Selection
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chart import ChartList, ChartPicked, ChartResized, ChartView
 from trex_tui.widgets.theme import kind_style, precision_style
@@ -86,9 +86,9 @@ class ChartsPane(EnginePane):
 
     # Filter and current layer
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Draw the chart of these layers."""
-        self._layers, self._is_filtered = layers, is_filtered
+        self._layers, self._is_filtered = layers, bool(filter_text)
         self._selection += 1
         self._renew()
 
@@ -107,10 +107,10 @@ class ChartsPane(EnginePane):
         """The chart."""
         return self.view
 
-    @property
-    def shown_text(self) -> str:
+    def selection(self) -> Selection:
         """The chart as it is drawn, without the blanks at the ends of its lines."""
-        return "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
+        text = "\n".join(line.rstrip() for line in self.view.plain.splitlines()).rstrip() + "\n"
+        return Selection(self.engine, text=text)
 
     def view_state(self) -> object:
         """Which chart, along which axes."""

@@ -1,14 +1,14 @@
-"""Which engines are compared and how: chosen by a person, read and compared in the background."""
+"""What a person chose to compare: engines, baseline, evidence, and layers pinned by hand."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
-from textual import on, work
-from textual.message import Message
+from textual.screen import Screen
 
 from trex_tui.analysis.compare import Align, Comparison, Pin, compare
 from trex_tui.analysis.load import LoadOptions, load
@@ -17,18 +17,101 @@ from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.config import recent_file
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.model import Layer
-from trex_tui.screens.comparison_choice import MOST_OTHERS, Choice, is_same_set, leads_to, pins_of, place_of
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.open import OpenScreen
-from trex_tui.screens.pane import EnginePane
-from trex_tui.screens.reload import places_of, same_set
+from trex_tui.screens.reload import corresponding, places_of, same_set
+from trex_tui.screens.services import services_of
 from trex_tui.screens.settings import read_recent, remember_opened
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
-if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
+MOST_OTHERS = 3
+"""Engines beside the one on screen."""
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Two layers of two engines that a person says belong together."""
+
+    ends: tuple[tuple[Engine, int], tuple[Engine, int]]
+
+    def layer_in(self, engine: Engine) -> int | None:
+        """Index of the layer that it holds of an engine; None if it holds none."""
+        return next((index for one, index in self.ends if one is engine), None)
+
+    def moved(self, old: Engine, new: Engine) -> Tie | None:
+        """The same after an engine was read again; None if its layer is gone."""
+        ends = []
+        for engine, index in self.ends:
+            if engine is not old:
+                ends.append((engine, index))
+                continue
+            layer = corresponding(old, new, old.layers[index])
+            if layer is None:
+                return None
+            ends.append((new, layer.index))
+        return Tie((ends[0], ends[1]))
+
+
+@dataclass
+class Choice:
+    """What a person chose to compare, and how.
+
+    Attributes:
+        others: The engines beside this one.
+        baseline: One of all.
+        ties: What a person pinned.
+    """
+
+    others: tuple[Engine, ...] = ()
+    baseline: Engine | None = None
+    align: Align = Align.AUTO
+    per_batch: bool = False
+    ties: tuple[Tie, ...] = ()
+
+    def replace_engine(self, old: Engine, new: Engine) -> None:
+        """An engine was read again."""
+        self.others = tuple(new if one is old else one for one in self.others)
+        self.baseline = new if self.baseline is old else self.baseline
+        self.ties = tuple(tie for one in self.ties if (tie := one.moved(old, new)) is not None)
+
+
+def place_of(comparison: Comparison | None, engine: Engine) -> int:
+    """Place of an engine in a comparison.
+
+    Raises:
+        ValueError: It is not in it.
+    """
+    for place, one in enumerate(comparison.engines if comparison else ()):
+        if one is engine:
+            return place
+    raise ValueError(f"{engine.name} is not compared")
+
+
+def pins_of(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
+    """Ties as a comparison of these engines takes them; those without the baseline mean nothing to it."""
+    pins = []
+    for tie in ties:
+        first = tie.layer_in(engines[0])
+        for place, engine in enumerate(engines[1:], start=1):
+            layer = tie.layer_in(engine)
+            if first is not None and layer is not None:
+                pins.append(Pin(first, place, layer))
+    return pins
+
+
+def is_same_set(source: ArtifactSet, engine: Engine) -> bool:
+    """Whether these are the files of an engine."""
+    return {*map(os.path.realpath, source.files.values())} == {
+        *map(os.path.realpath, engine.source.files.values())
+    }
+
+
+def leads_to(path: str, engine: Engine) -> bool:
+    """Whether a path is where an engine lies."""
+    real = os.path.realpath(path)
+    places = [engine.source.directory, *engine.source.files.values()]
+    return any(os.path.realpath(place) == real for place in places)
+
 
 MOST_OFFERS = 200
 _MOST_NAME = 60
@@ -54,62 +137,39 @@ class WantedEngine:
     is_more: bool
 
 
-@dataclass
-class Compared(Message):
-    """A comparison is done; `problem` says why it is not."""
+class CompareView(Protocol):
+    """What draws a comparison."""
 
-    number: int
-    comparison: Comparison | None
-    problem: str = ""
+    def show_state(self) -> None:
+        """Say what is waited for, or that nothing was chosen."""
 
-
-@dataclass
-class SetsFound(Message):
-    """At a path there are several engines."""
-
-    wanted: WantedEngine
-    sets: Sequence[ArtifactSet]
+    def show_comparison(self, comparison: Comparison) -> None:
+        """Show another comparison."""
 
 
-@dataclass
-class OtherRead(Message):
-    """An engine was read; `problem` says why it was not."""
+class CompareJob:
+    """Which engines are compared with that of a screen, and how: chosen by a person, read and compared in the background.
 
-    wanted: WantedEngine
-    engine: Engine | None
-    problem: str = ""
+    Args:
+        screen: Where threads and windows belong; answers come back in its queue.
+        engine: The engine of the screen.
 
+    Attributes:
+        comparison: The last one; None before there is one of these engines.
+        waiting: What a person waits for, in a sentence.
+        is_due: Whether a comparison is wanted as soon as somebody looks.
+    """
 
-@dataclass
-class OthersRead(Message):
-    """The engines beside this one were read again, as far as possible."""
-
-    pairs: Sequence[tuple[Engine, Engine]]
-    problems: Sequence[str] = field(default=())
-
-
-@dataclass
-class OtherOpened(Message):
-    """A person wants to see a layer of an engine that is not the one of this screen."""
-
-    engine: Engine
-    layer: Layer
-    others: tuple[Engine, ...]
-
-
-class ComparingPane(EnginePane):
-    """The part of the screen that has engines compared; what it looks like is the subclass's."""
-
-    def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
-        super().__init__(engine, id=id)
+    def __init__(self, screen: Screen[Any], engine: Engine) -> None:
+        self.engine = engine
         self.choice = Choice()
         self.comparison: Comparison | None = None
         self.waiting = ""
-        """What a person waits for, in a sentence."""
         self.is_due = False
-        """Whether a comparison is wanted as soon as somebody looks."""
-        self.rereads = False
-        """Whether the other engines are to be read again before that."""
+        self.view: CompareView | None = None
+        self._screen = screen
+        self._rereads = False
+        """Whether the other engines are to be read again before the next comparison."""
         self._number = 0
         self._wanted: WantedEngine | None = None
 
@@ -122,42 +182,49 @@ class ComparingPane(EnginePane):
 
     @property
     def place(self) -> int:
-        """Place of this screen's engine in the comparison."""
+        """Place of the screen's engine in the comparison."""
         return place_of(self.comparison, self.engine)
-
-    @property
-    def _trex_app(self) -> TrexApp:
-        return cast("TrexApp", self.app)
-
-    def show_state(self) -> None:
-        """Say what is waited for, or that nothing was chosen."""
-        raise NotImplementedError
-
-    def show_comparison(self, comparison: Comparison) -> None:
-        """Show another comparison."""
-        raise NotImplementedError
 
     def compare_with(self, others: Iterable[Engine]) -> None:
         """Compare with these engines, once somebody looks."""
         self.choice = Choice(tuple(others), align=self.choice.align)
         self.is_due = bool(self.choice.others)
 
+    def replace_own(self, engine: Engine) -> None:
+        """Compare again, once somebody looks: the engine of the screen was read again."""
+        self.choice.replace_engine(self.engine, engine)
+        self.engine, self.comparison, self.waiting = engine, None, ""
+        self._number += 1
+        self._wanted = None
+        self.is_due = self._rereads = bool(self.choice.others)
+
     def replace_other(self, old: Engine, new: Engine) -> None:
-        """An engine beside this one was read again, on a screen of its own."""
+        """Compare again, once somebody looks: another engine was read again, on a screen of its own."""
         if old in self.choice.others:
             self.choice.replace_engine(old, new)
             self.is_due = True
 
     def start_if_due(self) -> None:
-        """Somebody looks."""
+        """Compare if that is due: somebody looks."""
         if not self.is_due:
             return
         self.is_due = False
-        if self.rereads:
-            self.rereads = False
+        if self._rereads:
+            self._rereads = False
             self._read_others(self.choice.others)
         else:
             self.start()
+
+    def _wait(self, words: str) -> None:
+        self.waiting = words
+        self._show_state()
+
+    def _show_state(self) -> None:
+        if self.view is not None:
+            self.view.show_state()
+
+    def _in_thread(self, work: Callable[..., None], *arguments: object, group: str) -> None:
+        self._screen.run_worker(partial(work, *arguments), thread=True, group=group, exclusive=True)
 
     # Comparing
 
@@ -167,68 +234,67 @@ class ComparingPane(EnginePane):
         engines = self.engines
         if self.comparison is not None and {*self.comparison.engines} != {*engines}:
             self.comparison = None
-        self.waiting = f"Comparing {_name(engines[0])} with {', '.join(map(_name, engines[1:]))} …"
-        self.show_state()
+        self._wait(f"Comparing {_name(engines[0])} with {', '.join(map(_name, engines[1:]))} …")
         choice = self.choice
-        self._compare(self._number, engines, choice.align, pins_of(engines, choice.ties), choice.per_batch)
+        pins = pins_of(engines, choice.ties)
+        self._in_thread(
+            self._compare, self._number, engines, choice.align, pins, choice.per_batch, group="compare"
+        )
 
-    @work(thread=True, group="compare", exclusive=True)
     def _compare(
         self, number: int, engines: tuple[Engine, ...], align: Align, pins: Sequence[Pin], per_batch: bool
     ) -> None:
         try:
-            found = compare(engines, align=align, pins=pins, per_batch=per_batch)
-        except Exception as error:  # noqa: BLE001
-            self.post_message(Compared(number, None, sentence(error)))
+            comparison = compare(engines, align=align, pins=pins, per_batch=per_batch)
+        except Exception as error:  # noqa: BLE001 - it costs this comparison
+            self._screen.call_later(self._compared, number, None, sentence(error))
         else:
-            self.post_message(Compared(number, found))
+            self._screen.call_later(self._compared, number, comparison, "")
 
-    @on(Compared)
-    def _compared(self, event: Compared) -> None:
-        event.stop()
-        if event.number != self._number:
+    def _compared(self, number: int, comparison: Comparison | None, problem: str) -> None:
+        if number != self._number:
             return
         self.waiting = ""
-        if event.comparison is None:
-            self._say_problem(event.problem, "Not compared")
+        if comparison is None:
+            self._say_problem(problem, "Not compared")
             if self.comparison is not None:
                 self.choice.align, self.choice.per_batch = self.comparison.align, self.comparison.per_batch
-            self.show_state()
+            self._show_state()
             return
-        self.show_comparison(event.comparison)
+        self.comparison = comparison
+        if self.view is not None:
+            self.view.show_comparison(comparison)
 
     def _say_problem(self, problem: str, title: str) -> None:
-        self.notify(printable(problem), title=title, severity="error", markup=False, timeout=10)
+        self._screen.notify(printable(problem), title=title, severity="error", markup=False, timeout=10)
 
     # Choosing engines
 
-    def action_choose_other(self) -> None:
+    def choose_other(self) -> None:
         """Choose the engine to compare with, in place of those there are."""
         self._choose(is_more=False)
 
-    def action_add_other(self) -> None:
+    def add_other(self) -> None:
         """Choose one more."""
         if len(self.choice.others) >= MOST_OTHERS:
-            self.notify(f"{MOST_OTHERS + 1} engines are compared at most; c chooses others.", markup=False)
+            words = f"{MOST_OTHERS + 1} engines are compared at most; c chooses others."
+            self._screen.notify(words, markup=False)
         else:
             self._choose(is_more=bool(self.choice.others))
 
     def _choose(self, *, is_more: bool) -> None:
         taken = (self.engine, *(self.choice.others if is_more else ()))
-        offers: dict[str, Engine | ArtifactSet | str] = {}
-        at_hand: list[Engine | ArtifactSet] = [*self._engines_at_hand(), *self._unread_sets()]
-        for offer in at_hand:
-            if offer not in taken:
-                offers[f"a{len(offers)}"] = offer
-        for path in read_recent(recent_file(os.environ)):
-            if len(offers) < MOST_OFFERS and not leads_to(path, self.engine):
-                offers[f"r{len(offers)}"] = path
-        texts = {key: _offer_words(offer) for key, offer in offers.items()} | {"": "another path …"}
+        services = services_of(self._screen)
+        at_hand: list[Engine | ArtifactSet] = [*services.engines_at_hand(), *services.unread_sets()]
+        offers: list[Engine | ArtifactSet | str] = [offer for offer in at_hand if offer not in taken]
+        recent = [path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)]
+        offers += recent[: max(0, MOST_OFFERS - len(offers))]
+        texts = {str(number): _offer_words(offer) for number, offer in enumerate(offers)}
 
         def chosen(key: str | None) -> None:
+            offer = offers[int(key)] if key else None
             if key is None:
                 return
-            offer = offers.get(key)
             if offer is None:
                 self._ask_path(is_more=is_more)
             elif isinstance(offer, Engine):
@@ -236,31 +302,23 @@ class ComparingPane(EnginePane):
             else:
                 self._read(WantedEngine(offer, is_more))
 
-        self.app.push_screen(ChooseScreen("Compare with", texts), chosen)
+        self._ask("Compare with", texts | {"": "another path …"}, chosen)
 
-    def _engines_at_hand(self) -> list[Engine]:
-        """Engines that need not be read: of the list, and of the screens below this one."""
-        found = list(self._trex_app.captured)
-        for screen in self.app.screen_stack:
-            if isinstance(screen, EnginesScreen):
-                found += [row.engine for row in screen.rows if row.engine is not None]
-            for pane in screen.query(ComparingPane):
-                found += [pane.engine, *pane.choice.others]
-        return list(dict.fromkeys(found))
-
-    def _unread_sets(self) -> list[ArtifactSet]:
-        """What is on the list and was not read yet."""
-        lists = [screen for screen in self.app.screen_stack if isinstance(screen, EnginesScreen)]
-        return [
-            row.source for screen in lists for row in screen.rows if row.engine is None and row.error is None
-        ]
+    def _ask(
+        self,
+        title: str,
+        options: dict[str, str],
+        chosen: Callable[[str | None], None],
+        current: str | None = None,
+    ) -> None:
+        self._screen.app.push_screen(ChooseScreen(title, options, current), chosen)
 
     def _ask_path(self, text: str = "", remark: str = "", *, is_more: bool) -> None:
         def read(path: str | None) -> None:
             if path is not None:
                 self._read(WantedEngine(path, is_more))
 
-        self.app.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), read)
+        self._screen.app.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), read)
 
     def take(self, engine: Engine) -> None:
         """Compare with one more; in place of the others where there are as many as can be."""
@@ -277,104 +335,95 @@ class ComparingPane(EnginePane):
 
     def _read(self, wanted: WantedEngine) -> None:
         self._wanted = wanted
-        name = wanted.source if isinstance(wanted.source, str) else wanted.source.name
-        self.waiting = f"Reading {name} …"
-        self.show_state()
-        self._read_engine(wanted, self._trex_app.options or LoadOptions())
+        self._wait(f"Reading {wanted.source if isinstance(wanted.source, str) else wanted.source.name} …")
+        self._in_thread(
+            self._read_engine, wanted, services_of(self._screen).load_options, group="compare-read"
+        )
 
-    @work(thread=True, group="compare-read", exclusive=True)
     def _read_engine(self, wanted: WantedEngine, options: LoadOptions) -> None:
         try:
             source = wanted.source
             if isinstance(source, str):
                 sets = scan([source]).sets
                 if len(sets) > 1:
-                    self.post_message(SetsFound(wanted, sets))
+                    self._screen.call_later(self._choose_set, wanted, sets)
                     return
                 remember_opened(recent_file(os.environ), [source])
                 source = sets[0]
-            self.post_message(OtherRead(wanted, load(source, options)))
-        except Exception as error:  # noqa: BLE001
-            self.post_message(OtherRead(wanted, None, sentence(error)))
+            engine = load(source, options)
+        except Exception as error:  # noqa: BLE001 - it costs this engine
+            self._screen.call_later(self._engine_read, wanted, None, sentence(error))
+        else:
+            self._screen.call_later(self._engine_read, wanted, engine, "")
 
-    @on(SetsFound)
-    def _sets_found(self, event: SetsFound) -> None:
-        event.stop()
-        if event.wanted is not self._wanted:
+    def _choose_set(self, wanted: WantedEngine, sets: Sequence[ArtifactSet]) -> None:
+        """At a path there are several engines."""
+        if wanted is not self._wanted:
             return
-        self.waiting = ""
-        self.show_state()
-        others = [source for source in event.sets if not is_same_set(source, self.engine)]
-        sets = {str(number): source for number, source in enumerate(others)}
+        self._wait("")
+        others = [source for source in sets if not is_same_set(source, self.engine)]
 
         def chosen(key: str | None) -> None:
             if key is not None:
-                self._read(WantedEngine(sets[key], event.wanted.is_more))
+                self._read(WantedEngine(others[int(key)], wanted.is_more))
 
-        texts = {key: source.name for key, source in sets.items()}
-        self.app.push_screen(ChooseScreen(f"{plural(len(sets), 'engine')} are there", texts), chosen)
+        texts = {str(number): source.name for number, source in enumerate(others)}
+        self._ask(f"{plural(len(others), 'engine')} are there", texts, chosen)
 
-    @on(OtherRead)
-    def _engine_read(self, event: OtherRead) -> None:
-        event.stop()
-        if event.wanted is not self._wanted:
+    def _engine_read(self, wanted: WantedEngine, engine: Engine | None, problem: str) -> None:
+        if wanted is not self._wanted:
             return
         self._wanted, self.waiting = None, ""
-        if event.engine is not None and not is_same_set(event.engine.source, self.engine):
-            self._take(event.engine, is_more=event.wanted.is_more)
+        if engine is not None and not is_same_set(engine.source, self.engine):
+            self._take(engine, is_more=wanted.is_more)
             return
-        self.show_state()
-        problem = event.problem or "that is the engine on this screen"
-        if isinstance(event.wanted.source, str):
-            self._ask_path(event.wanted.source, problem, is_more=event.wanted.is_more)
+        self._show_state()
+        problem = problem or "that is the engine on this screen"
+        if isinstance(wanted.source, str):
+            self._ask_path(wanted.source, problem, is_more=wanted.is_more)
         else:
             self._say_problem(problem, "Not read")
 
     def _read_others(self, others: tuple[Engine, ...]) -> None:
-        self.waiting = "Reading the other engines again …"
-        self.show_state()
-        self._reread(others, self._trex_app.options or LoadOptions())
+        self._wait("Reading the other engines again …")
+        self._in_thread(self._reread, others, services_of(self._screen).load_options, group="compare-read")
 
-    @work(thread=True, group="compare-read", exclusive=True)
     def _reread(self, others: Sequence[Engine], options: LoadOptions) -> None:
         pairs, problems = [], []
         for old in others:
             try:
                 source = same_set(scan(places_of(old)), old)
                 pairs.append((old, load(source, options)))
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - it stays as it was
                 problems.append(sentence(error))
-        self.post_message(OthersRead(pairs, problems))
+        self._screen.call_later(self._others_read, pairs, problems)
 
-    @on(OthersRead)
-    def _others_read(self, event: OthersRead) -> None:
-        event.stop()
-        for old, new in event.pairs:
+    def _others_read(self, pairs: Sequence[tuple[Engine, Engine]], problems: Sequence[str]) -> None:
+        for old, new in pairs:
             self.choice.replace_engine(old, new)
-        for problem in event.problems:
+        for problem in problems:
             self._say_problem(problem, "Not read again")
         self.start()
 
     # How to compare
 
-    def action_swap(self) -> None:
+    def swap(self) -> None:
         """Make the next engine the baseline; of several, ask which."""
         engines = self.engines
         if len(engines) == 2:
             self._set_baseline(engines[1])
-        else:
-            options = {str(number): _name(engine) for number, engine in enumerate(engines)}
-            screen = ChooseScreen("Baseline", options, "1")
-            self.app.push_screen(screen, lambda key: self._set_baseline(engines[int(key)]) if key else None)
+            return
+        options = {str(number): _name(engine) for number, engine in enumerate(engines)}
+        self._ask(
+            "Baseline", options, lambda key: self._set_baseline(engines[int(key)]) if key else None, "1"
+        )
 
     def _set_baseline(self, engine: Engine) -> None:
         self.choice.baseline = engine
         self.start()
 
-    def action_choose_align(self) -> None:
+    def choose_align(self) -> None:
         """Choose which evidence may match layers."""
-        options = {one.value: _ALIGN_WORDS[one] for one in Align}
-        screen = ChooseScreen("Match layers by", options, self.choice.align.value)
 
         def chosen(value: str | None) -> None:
             if value is not None:
@@ -382,9 +431,10 @@ class ComparingPane(EnginePane):
                 if self.choice.others:
                     self.start()
 
-        self.app.push_screen(screen, chosen)
+        options = {one.value: _ALIGN_WORDS[one] for one in Align}
+        self._ask("Match layers by", options, chosen, self.choice.align.value)
 
-    def action_per_batch(self) -> None:
+    def toggle_per_batch(self) -> None:
         """Compare times per inference, or per sample."""
         self.choice.per_batch = not self.choice.per_batch
         self.start()

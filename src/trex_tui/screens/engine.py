@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -14,36 +14,52 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher
 
-from trex_tui.analysis.columns import derived
+from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.dataflow import whole_lanes
 from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.analysis.filter.selection import values_of
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.lint.model import LintResult
 from trex_tui.report.views.layer_details import node_shares
+from trex_tui.report.views.lint import tab_badge
 from trex_tui.screens.build import BuildPane
-from trex_tui.screens.build_job import BuildingScreen
+from trex_tui.screens.build_job import BuildAsked, BuildJob
 from trex_tui.screens.charts import ChartsPane
+from trex_tui.screens.clipboard import copy_json, copy_names
 from trex_tui.screens.compare import ComparePane
-from trex_tui.screens.compare_job import ComparingPane, OtherOpened
+from trex_tui.screens.compare_job import CompareJob
+from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.history import History, choose_neighbour
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
 from trex_tui.screens.lint import LintPane
-from trex_tui.screens.main_screen import TooSmall
+from trex_tui.screens.lint_job import LintJob, SuppressionAsked
+from trex_tui.screens.main_screen import MainScreen, TooSmall
 from trex_tui.screens.memory import MemoryPane
-from trex_tui.screens.navigation import Trail
 from trex_tui.screens.overview import OverviewPane
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
+from trex_tui.screens.pane import (
+    EnginePane,
+    LayerChosen,
+    LayerJumped,
+    LayerOpened,
+    MarksChanged,
+    NeighboursAsked,
+    OtherOpened,
+    ShowsBuild,
+    ShowsLint,
+)
 from trex_tui.screens.reload import changes, corresponding
-from trex_tui.screens.text_screens import NotesScreen
+from trex_tui.screens.services import ReloadAsked
+from trex_tui.screens.text_screens import ExplainScreen, NotesScreen
 from trex_tui.text import plural, printable
 from trex_tui.widgets.actions import TABS, Place, bindings_in
 from trex_tui.widgets.chrome import EngineHeader, TabBar, TabChosen
 from trex_tui.widgets.filter_bar import FilterBar, FilterChanged, FilterClosed
 from trex_tui.widgets.layer_tree import MOST_LANES, MOST_LANES_NARROW
 
-PANES: dict[str, type[EnginePane]] = {
+PANES: dict[str, Callable[..., EnginePane]] = {
     "overview": OverviewPane,
     "layers": LayersPane,
     "latency": LatencyPane,
@@ -51,9 +67,8 @@ PANES: dict[str, type[EnginePane]] = {
     "memory": MemoryPane,
     "lint": LintPane,
     "build": BuildPane,
-    "compare": ComparePane,
 }
-"""By the identifier of `actions.TABS`."""
+"""By the identifier of `actions.TABS`. That of the comparison needs its job as well."""
 
 
 def warm(engine: Engine) -> None:
@@ -85,7 +100,32 @@ class EngineReplaced(Message):
     engine: Engine
 
 
-class EngineScreen(BuildingScreen):
+class LayerFilter:
+    """The layers of an engine that a filter leaves.
+
+    Attributes:
+        layers: What is left.
+        refused: Why what was typed last is not the filter; None if it is.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.layers: Sequence[Layer] = engine.layers
+        self.refused: FilterError | None = None
+        self._engine = engine
+
+    def apply(self, text: str) -> bool:
+        """Find the matching layers; False, and those before, if the text is no expression."""
+        self.refused = None
+        try:
+            self.layers = filter_layers(self._engine, text)
+        except FilterError as error:
+            self.refused = error
+        except Exception as error:  # noqa: BLE001 - it costs this expression
+            self.refused = FilterError(text, 0, internal(error))
+        return self.refused is None
+
+
+class EngineScreen(MainScreen):
     """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
     Args:
@@ -114,10 +154,13 @@ class EngineScreen(BuildingScreen):
         super().__init__()
         self.engine = engine
         self.is_listed = is_listed
-        self._others, self._first_layer, self._first_tab = others, layer, tab
-        self._matching: Sequence[Layer] = engine.layers
-        self._refused: FilterError | None = None
-        """Why what was typed last is not the filter."""
+        self.history = History()
+        self.lint_job = LintJob(self, self._show_lint)
+        self.build_job = BuildJob(self, self._show_build)
+        self.compare_job = CompareJob(self, engine)
+        self.compare_job.compare_with(others)
+        self._first_layer, self._first_tab = layer, tab
+        self._filter = LayerFilter(engine)
         self._behind: set[str] = set()
         """Panes that do not show what the filter left."""
         self._stand_in: Layer | None = None
@@ -128,8 +171,9 @@ class EngineScreen(BuildingScreen):
         yield EngineHeader(self.engine)
         yield TabBar({tab.id: tab.title for tab in TABS})
         with ContentSwitcher(initial=None, id="screens"):
-            for tab in TABS:
-                yield PANES[tab.id](self.engine, id=tab.id)
+            for name, make_pane in PANES.items():
+                yield make_pane(self.engine, id=name)
+            yield ComparePane(self.engine, self.compare_job, id="compare")
         yield FilterBar(self.engine)
         yield self.footer()
         yield TooSmall()
@@ -139,15 +183,24 @@ class EngineScreen(BuildingScreen):
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = self._first_layer or slowest or next(iter(self.engine.layers), None)
-        self.query_one(ComparingPane).compare_with(self._others)
         self._show(self._first_tab)
         self.call_after_refresh(self.run_worker, partial(warm, self.engine), thread=True, group="warm")
-        self.call_after_refresh(self.start_lint)
+        self.call_after_refresh(self.lint_job.start, self.engine)
+
+    def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
+        """Somebody looks again."""
+        if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
+            self.compare_job.start_if_due()
 
     @property
     def pane(self) -> EnginePane:
         """The pane on screen."""
         return self.query_one(f"#{self.query_one(ContentSwitcher).current}", EnginePane)
+
+    @property
+    def matching(self) -> Sequence[Layer]:
+        """The layers that the filter leaves."""
+        return self._filter.layers
 
     @property
     def help_places(self) -> list[Place]:
@@ -158,25 +211,14 @@ class EngineScreen(BuildingScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc clears a filter or marks that are there, `q` goes back to a list that is there, `/` typed is text."""
         if action == "clear":
-            return bool(self.filter_text or self._has_marks)
+            return bool(self.filter_text or (self.is_mounted and self.query_one(LatencyPane).marked_layers))
         if action == "back":
             return self.is_listed
         if action == "filter":
-            return not self._is_typing
+            return not (self.is_mounted and self.query_one(FilterBar).is_open)
         return super().check_action(action, parameters)
 
-    @property
-    def matching(self) -> Sequence[Layer]:
-        """The layers that the filter leaves."""
-        return self._matching
-
-    @property
-    def _has_marks(self) -> bool:
-        return self.is_mounted and any(pane.marked_layers for pane in self.query(EnginePane))
-
-    @property
-    def _is_typing(self) -> bool:
-        return self.is_mounted and self.query_one(FilterBar).is_open
+    # Tabs
 
     def action_show(self, tab: str) -> None:
         """Show one of the screens, on the layer that is under the cursor of the one before."""
@@ -200,6 +242,13 @@ class EngineScreen(BuildingScreen):
     def _tab_chosen(self, event: TabChosen) -> None:
         self.action_show(event.tab)
 
+    # Current layer
+
+    @property
+    def layer_here(self) -> Layer | None:
+        """The layer under the cursor, or the current one where the screen has no cursor; None on a group."""
+        return None if self.pane.is_on_group else self.pane.cursor_layer or self.current_layer
+
     @on(LayerChosen)
     def _layer_chosen(self, event: LayerChosen) -> None:
         if event.layer is not self._stand_in and self._has(event.layer):
@@ -207,22 +256,9 @@ class EngineScreen(BuildingScreen):
 
     @on(LayerOpened)
     def _layer_opened(self, event: LayerOpened) -> None:
-        if not self._has(event.layer):
-            return
-        self._choose(event.layer)
-        self._show("layers")
-
-    @property
-    def layer_here(self) -> Layer | None:
-        """The layer under the cursor, or the current one where the screen has no cursor; None on a group."""
-        return None if self.pane.is_on_group else self.pane.cursor_layer or self.current_layer
-
-    def stand_on(self, layer: Layer) -> None:
-        """Make a layer the current one, wherever it is; a filter that hides it is cleared."""
-        self._choose(layer)
-        if all(one is not layer for one in self._matching):
-            self.filter_text = ""
-        self._show_current_layer()
+        if self._has(event.layer):
+            self._choose(event.layer)
+            self._show("layers")
 
     def _has(self, layer: Layer) -> bool:
         """Whether a layer is of this engine. A message of a pane that is gone may name one of the engine before."""
@@ -232,27 +268,74 @@ class EngineScreen(BuildingScreen):
     def _choose(self, layer: Layer) -> None:
         self.current_layer, self._stand_in = layer, None
 
+    def stand_on(self, layer: Layer) -> None:
+        """Make a layer the current one, wherever it is; a filter that hides it is cleared."""
+        self._choose(layer)
+        if all(one is not layer for one in self.matching):
+            self.filter_text = ""
+        self._show_current_layer()
+
+    def jump(self, layer: Layer) -> None:
+        """Go to a layer, and remember the way back."""
+        self.history.leave(self.layer_here, layer)
+        self.stand_on(layer)
+
     def go_to(self, layer: Layer) -> None:
         """Show a layer among its neighbours, wherever it is; a filter that hides it is cleared."""
         self.jump(layer)
         self._show("layers")
 
+    @on(LayerJumped)
+    def _layer_jumped(self, event: LayerJumped) -> None:
+        if self._has(event.layer):
+            self.jump(event.layer)
+
+    @on(NeighboursAsked)
+    def _neighbours_asked(self, event: NeighboursAsked) -> None:
+        if self._has(event.layer):
+            choose_neighbour(self, self.engine, event.layer, self.jump, outgoing=event.outgoing)
+
+    def action_walk(self, outgoing: bool) -> None:
+        """Go to the layer that feeds this one, or that this one feeds."""
+        layer = self.layer_here
+        if layer is None:
+            self.notify("Choose a layer first: a group has no links of its own.", markup=False)
+        else:
+            choose_neighbour(self, self.engine, layer, self.jump, outgoing=outgoing)
+
+    def action_producer(self) -> None:
+        self.action_walk(outgoing=False)
+
+    def action_consumer(self) -> None:
+        self.action_walk(outgoing=True)
+
+    def action_trail_back(self) -> None:
+        self._follow(self.history.back(self.layer_here), "There is no way back: no jump led here.")
+
+    def action_trail_forward(self) -> None:
+        self._follow(self.history.forward(self.layer_here), "There is nothing ahead.")
+
+    def _follow(self, layer: Layer | None, otherwise: str) -> None:
+        if layer is None:
+            self.notify(otherwise, markup=False)
+        else:
+            self.stand_on(layer)
+
     # Filter
 
     def action_filter(self) -> None:
         """Open the filter line."""
-        bar = self.query_one(FilterBar)
-        bar.open(self._refused.text if self._refused else self.filter_text)
-        bar.error = self._refused
+        bar, refused = self.query_one(FilterBar), self._filter.refused
+        bar.open(refused.text if refused else self.filter_text)
+        bar.error = refused
         self.refresh_bindings()
 
     def action_clear(self) -> None:
         """Clear the filter; the marks where there is none."""
         if self.filter_text:
             self.filter_text = ""
-            return
-        for pane in self.query(EnginePane):
-            pane.clear_marks()
+        else:
+            self.query_one(LatencyPane).clear_marks()
 
     @on(MarksChanged)
     def _marks_changed(self) -> None:
@@ -262,7 +345,7 @@ class EngineScreen(BuildingScreen):
     def _filter_changed(self, event: FilterChanged) -> None:
         self.filter_text = event.text
         bar = self.query_one(FilterBar)
-        bar.error = self._refused
+        bar.error = self._filter.refused
         if not bar.is_open:
             self._tell_refusal()
 
@@ -284,26 +367,14 @@ class EngineScreen(BuildingScreen):
 
     def _tell_refusal(self) -> None:
         """Say, to a person who no longer sees the filter line, why the filter is not what they typed."""
-        if self._refused is not None:
-            self.notify(
-                printable(str(self._refused)),
-                title="The filter was not changed",
-                severity="warning",
-                markup=False,
-            )
+        refused = self._filter.refused
+        if refused is not None:
+            words = printable(str(refused))
+            self.notify(words, title="The filter was not changed", severity="warning", markup=False)
 
     def validate_filter_text(self, text: str) -> str:
         """Find the matching layers; a text that is no expression leaves the last one that was."""
-        try:
-            self._matching = filter_layers(self.engine, text)
-        except FilterError as error:
-            self._refused = error
-            return self.filter_text
-        except Exception as error:  # noqa: BLE001 - it costs this expression
-            self._refused = FilterError(text, 0, internal(error))
-            return self.filter_text
-        self._refused = None
-        return text
+        return text if self._filter.apply(text) else self.filter_text
 
     def watch_filter_text(self, text: str) -> None:
         """Show the matching layers everywhere, and say how many they are."""
@@ -311,7 +382,7 @@ class EngineScreen(BuildingScreen):
             return
         self._behind = {pane.id or "" for pane in self.query(EnginePane)}
         self._bring_up_to_date()
-        remark = f"/{text.strip()}  {len(self._matching)} of {plural(len(self.engine.layers), 'layer')}"
+        remark = f"/{text.strip()}  {len(self.matching)} of {plural(len(self.engine.layers), 'layer')}"
         self.query_one(TabBar).remark = remark if text.strip() else ""
         self.refresh_bindings()
 
@@ -321,7 +392,7 @@ class EngineScreen(BuildingScreen):
         if self.pane.id in self._behind:
             self._behind.discard(self.pane.id)
             was_on_group = self.pane.is_on_group
-            self.pane.show_layers(self._matching, is_filtered=bool(self.filter_text.strip()))
+            self.pane.show_layers(self.matching, filter_text=self.filter_text.strip())
             if not (was_on_group and self.pane.is_on_group):
                 self._show_current_layer()
 
@@ -329,6 +400,40 @@ class EngineScreen(BuildingScreen):
         self.pane.show_layer(self.current_layer)
         layer = self.pane.cursor_layer
         self._stand_in = None if layer is self.current_layer else layer
+
+    # Lint and build
+
+    @property
+    def lint(self) -> LintResult | None:
+        """What lint found; None until the rules have looked."""
+        return self.lint_job.result
+
+    def _show_lint(self) -> None:
+        for pane in self.query(EnginePane):
+            if isinstance(pane, ShowsLint):
+                pane.show_lint(self.lint_job)
+        if self.lint is not None:
+            self.query_one(TabBar).badge("lint", tab_badge(self.lint))
+
+    @on(SuppressionAsked)
+    def _suppression_asked(self, event: SuppressionAsked) -> None:
+        event.stop()
+        self.lint_job.leave_out(event.rule, event.layers)
+
+    def action_write_suppressions(self) -> None:
+        self.lint_job.write_suppressions()
+
+    @on(BuildAsked)
+    def _build_asked(self, event: BuildAsked) -> None:
+        event.stop()
+        self.build_job.ask(self.engine)
+
+    def _show_build(self) -> None:
+        for pane in self.query(EnginePane):
+            if isinstance(pane, ShowsBuild):
+                pane.show_build(self.build_job)
+
+    # Other engines
 
     @on(OtherOpened)
     def _other_opened(self, event: OtherOpened) -> None:
@@ -349,31 +454,53 @@ class EngineScreen(BuildingScreen):
 
     def compare_also(self, engine: Engine) -> None:
         """Compare with one more engine, and show that."""
-        self.query_one(ComparingPane).take(engine)
+        self.compare_job.take(engine)
         self._show("compare")
 
     def action_capture(self) -> None:
         """Measure the engine once more, after asking."""
         from trex_tui.screens.capture import Capturer
 
-        Capturer(self._trex_app, self).ask()
-
-    def replace_other(self, old: Engine, new: Engine) -> None:
-        """Another engine was read again, on a screen of its own."""
-        self.query_one(ComparingPane).replace_other(old, new)
-
-    def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
-        """Somebody looks again."""
-        if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
-            self.query_one(ComparingPane).start_if_due()
-
-    def action_notes(self) -> None:
-        """Show what was wrong with the files."""
-        self.app.push_screen(NotesScreen(self.engine))
+        Capturer(self).ask()
 
     def action_back(self) -> None:
-        """Go back to the list of engines."""
         self.app.pop_screen()
+
+    # Copy, explain, notes
+
+    def _copied(self) -> tuple[Engine, Sequence[Layer]]:
+        """The marked layers; the one under the cursor where none is, or the current one; and their engine."""
+        selection = self.pane.selection()
+        current = self.pane.cursor_layer or self.current_layer
+        return selection.engine, selection.layers or ([current] if current is not None else [])
+
+    def action_copy_name(self) -> None:
+        copy_names(self, self._copied()[1])
+
+    def action_copy_json(self) -> None:
+        copy_json(self, *self._copied())
+
+    def action_explain(self) -> None:
+        """Explain the current column and its value here, or ask which."""
+        column = self.pane.selection().column
+        if column is not None:
+            self._explain(column.name)
+            return
+        titles = {one.name: f"{one.title}  ({one.name})" for one in ALL_COLUMNS}
+        self.app.push_screen(ChooseScreen("Explain", titles, "latency_ms"), self._explain)
+
+    def _explain(self, name: str | None) -> None:
+        if name is not None:
+            layer = self.pane.cursor_layer or self.current_layer
+            self.app.push_screen(ExplainScreen(self.engine, ALL_COLUMNS_BY_NAME[name], layer))
+
+    def action_notes(self) -> None:
+        self.app.push_screen(NotesScreen(self.engine))
+
+    # Reload
+
+    def action_reload(self) -> None:
+        self.post_message(ReloadAsked(self.engine))
 
     def replace_engine(self, engine: Engine) -> None:
         """Show the engine as it is on disk now; tab, filter, order, marks and current layer stay. Say what changed."""
@@ -386,10 +513,11 @@ class EngineScreen(BuildingScreen):
         old, tab, text = self.engine, self.pane.id or "", self.filter_text
         states = {pane.id: pane.view_state() for pane in self.query(EnginePane)}
         layer = corresponding(old, engine, self.pane.cursor_layer or self.current_layer)
-        self.engine, self._matching = engine, engine.layers
+        self.engine, self._filter = engine, LayerFilter(engine)
         self.set_reactive(EngineScreen.current_layer, layer or next(iter(engine.layers), None))
         self._stand_in = None
-        self.trail = Trail()
+        self.history = History()
+        self.compare_job.replace_own(engine)
         await self.recompose()
         if self not in self.app.screen_stack:
             return  # A person left meanwhile.
@@ -400,7 +528,6 @@ class EngineScreen(BuildingScreen):
         self.validate_filter_text(text)
         self.watch_filter_text(text)
         self._show(tab)
-        self.lint = None
-        self.start_lint()
-        self.read_build_again()
+        self.lint_job.start(engine)
+        self.build_job.restart(engine)
         self.notify(changes(old, engine), markup=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,9 +16,10 @@ from trex_tui.analysis.timing import EndToEnd, end_to_end
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, Severity
-from trex_tui.screens.comparison_choice import MOST_OTHERS
+from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.main_screen import MainScreen, TooSmall
+from trex_tui.screens.services import ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_bytes, format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
@@ -27,9 +28,6 @@ from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Column
 from trex_tui.widgets.text_view import TextLine
 from trex_tui.widgets.theme import precision_style
-
-if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,7 @@ class EnginesScreen(MainScreen):
 
     def action_reload(self) -> None:
         """Look for engines again, and read them."""
-        cast("TrexApp", self.app).read_list_again()
+        self.post_message(ReloadAsked())
 
     def set_rows(self, rows: list[EngineRow]) -> None:
         """Show what has been read by now."""

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import on
+from textual.screen import Screen
 from textual.widgets import Input
 
+from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.artifacts.output_files import Inputs, inputs_of, write_output
 from trex_tui.crash_log import internal
 from trex_tui.engine.columns import Column
@@ -29,14 +31,14 @@ from trex_tui.report.export import (
     with_ending,
 )
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
-from trex_tui.screens.engines import EnginesScreen
-from trex_tui.screens.navigation import EngineServices
+from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.services import services_of
 from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import plural, printable, shorten_middle
+from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
 if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
-    from trex_tui.report.listing import ListingOffer
+    from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
 
 
@@ -120,53 +122,50 @@ _MOST_NAME = 60
 
 
 class Exporter:
-    """One export of the screen that is on top when it is made."""
+    """One export of a screen: what, to which file, and the sentence about it."""
 
-    def __init__(self, app: TrexApp) -> None:
-        self._app = app
-        self._screen = app.screen
-        self._listings = self._screen.pane.shown_listings if isinstance(self._screen, EngineServices) else {}
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+        self._engine_screen = screen if isinstance(screen, EngineScreen) else None
+        self._selection = self._engine_screen.pane.selection() if self._engine_screen else None
+        self._comparison = self._selection.comparison if self._selection else None
         self._listing: ListingOffer | None = None
         self._words = ""
         self._is_chosen = False
 
     def ask(self, text: str = "", remark: str = "") -> None:
         """Ask of what, where there is a choice; where to and how. `text` and `remark` are for when that has failed."""
-        if self._listings and not self._is_chosen:
-            options = {words: words for words in self._listings} | {
-                _LAYERS: f"{_LAYERS}: {self._layers_in_words()}"
-            }
-            self._app.push_screen(ChooseScreen("Export", options), self._chosen)
+        listings = self._selection.listings if self._selection else {}
+        if listings and not self._is_chosen:
+            options = {words: words for words in listings}
+            options[_LAYERS] = f"{_LAYERS}: {self._layers_in_words()}"
+            self._screen.app.push_screen(ChooseScreen("Export", options), self._chosen)
             return
         forms = self._forms()
         text = text or self._default_path(next(iter(forms)))
-        screen = ExportScreen(self._what(), forms, text, remark, inputs=self._inputs())
-        self._app.push_screen(screen, self._export)
+        window = ExportScreen(self._what(), forms, text, remark, inputs=self._inputs())
+        self._screen.app.push_screen(window, self._export)
 
     def _chosen(self, words: str | None) -> None:
-        if words is not None:
+        if words is not None and self._selection is not None:
             self._is_chosen = True
-            self._listing = self._listings.get(words)
+            self._listing = self._selection.listings.get(words)
             self._words = words
             self.ask()
 
-    @property
-    def _comparison(self) -> Shown | None:
-        return self._screen.pane.shown_comparison if isinstance(self._screen, EngineServices) else None
-
     def _forms(self) -> dict[ExportFormat, str]:
         """The formats there are for what is on screen, in words."""
-        if not isinstance(self._screen, EngineServices):
+        if self._selection is None:
             return {ExportFormat.SVG: ExportFormat.SVG.in_words}
         if self._comparison is not None:
             return {form: form.of_comparison for form in ExportFormat}
         if self._listing is not None:
             return {form: form.of_listing for form in _OF_LISTINGS}
-        absent = [ExportFormat.HTML, *([ExportFormat.TEXT] if self._screen.pane.shown_text is None else [])]
+        absent = [ExportFormat.HTML, *([ExportFormat.TEXT] if self._selection.text is None else [])]
         return {form: form.in_words for form in ExportFormat if form not in absent}
 
     def _what(self) -> str:
-        if not isinstance(self._screen, EngineServices):
+        if self._selection is None:
             return "the screen"
         if self._comparison is not None:
             return f"the comparison, {plural(len(self._comparison.blocks), 'block')}"
@@ -175,85 +174,96 @@ class Exporter:
         return self._layers_in_words()
 
     def _layers_in_words(self) -> str:
-        if not isinstance(self._screen, EngineServices):
+        if self._selection is None:
             return ""
-        layers, _ = self._screen.exported(ExportFormat.CSV)
-        marked = "marked " if self._screen.pane.marked_layers else ""
-        return plural(len(layers), f"{marked}layer")
+        layers, _ = self._layers(ExportFormat.CSV)
+        return plural(len(layers), "marked layer" if self._selection.layers else "layer")
+
+    def _layers(self, form: ExportFormat) -> tuple[Sequence[Layer], Sequence[Column]]:
+        """The marked layers if any are, else what is shown, and the columns.
+
+        Args:
+            form: A table for people has the columns of the table of layers, data has all where no table is on screen.
+        """
+        assert self._selection is not None
+        assert self._engine_screen is not None
+        rows, columns = self._selection.rows, self._selection.columns
+        if rows is None:
+            names = services_of(self._screen).settings.columns or LATENCY_COLUMNS
+            known = [ALL_COLUMNS_BY_NAME[name] for name in names if name in ALL_COLUMNS_BY_NAME]
+            rows = self._engine_screen.matching
+            columns = known if form is ExportFormat.MARKDOWN else ALL_COLUMNS
+        return self._selection.layers or rows, columns
+
+    def _engines(self) -> Sequence[Engine]:
+        if self._comparison is not None:
+            return self._comparison.comparison.engines
+        return [self._engine_screen.engine] if self._engine_screen else []
 
     def _inputs(self) -> Inputs:
         """What lies on the screens: of the engines that are shown, and of those that are listed."""
-        lists = [screen for screen in self._app.screen_stack if isinstance(screen, EnginesScreen)]
-        sets = [row.source for screen in lists for row in screen.rows]
-        return inputs_of([*sets, *(engine.source for engine in self._engines())], self._app.paths)
-
-    def _engines(self) -> Sequence[Engine]:
-        if not isinstance(self._screen, EngineServices):
-            return ()
-        shown = self._comparison
-        return (self._screen.engine,) if shown is None else shown.comparison.engines
+        services = services_of(self._screen)
+        return inputs_of(
+            [*services.listed_sets(), *(engine.source for engine in self._engines())], services.paths
+        )
 
     def _default_path(self, form: ExportFormat) -> str:
-        if not isinstance(self._screen, EngineServices):
+        if self._engine_screen is None:
             return str(default_directory([]) / f"engines.{form.value}")
-        files = (path for one in self._engines() for path in one.source.files.values())
+        files = (path for engine in self._engines() for path in engine.source.files.values())
         directory = default_directory(path.parent for path in files)
         what = "layers" if self._comparison is None else "compared"
         if self._listing is not None:
             what = f"build-{self._listing.key}"
-        return str(directory / f"{file_stem(self._screen.engine.name)}.{what}.{form.value}")
+        return str(directory / f"{file_stem(self._engine_screen.engine.name)}.{what}.{form.value}")
 
     def _export(self, target: ExportTarget | None) -> None:
         if target is None:
             return
-        if target.form is ExportFormat.SVG or not isinstance(self._screen, EngineServices):
+        if target.form is ExportFormat.SVG or self._engine_screen is None or self._selection is None:
             # The window that asked must be gone from the picture.
-            self._app.call_after_refresh(self._write_picture, target)
-            return
-        if self._comparison is not None:
-            self._in_thread(partial(self._write_comparison, target, self._comparison))
-            return
-        if self._listing is not None:
-            self._in_thread(partial(self._write_listing, target, self._listing))
-            return
-        if target.form is ExportFormat.TEXT:
-            self._write(target, self._screen.pane.shown_text or "", "the chart")
-            return
-        layers, columns = self._screen.exported(target.form)
-        self._in_thread(partial(self._write_layers, target, self._screen.engine, layers, columns))
+            self._screen.app.call_after_refresh(self._write_picture, target)
+        elif self._comparison is not None:
+            self._in_thread(target, partial(self._comparison_text, target.form, self._comparison))
+        elif self._listing is not None:
+            self._in_thread(target, partial(self._listing_text, target.form, self._listing))
+        elif target.form is ExportFormat.TEXT:
+            self._write(target, self._selection.text or "", "the chart")
+        else:
+            layers, columns = self._layers(target.form)
+            engine = self._engine_screen.engine
+            self._in_thread(target, partial(self._layers_text, target.form, engine, layers, columns))
 
-    def _in_thread(self, work: Callable[[], None]) -> None:
+    @staticmethod
+    def _comparison_text(form: ExportFormat, shown: Shown) -> tuple[str, str]:
+        return comparison_as(form, shown), plural(len(shown.blocks), "block")
+
+    @staticmethod
+    def _listing_text(form: ExportFormat, offer: ListingOffer) -> tuple[str, str]:
+        listing = offer.make()
+        return listing_as(form, listing), _size_words(listing.table.rows, "row", listing.table.columns)
+
+    @staticmethod
+    def _layers_text(
+        form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]
+    ) -> tuple[str, str]:
+        return layers_as(form, engine, layers, columns), _size_words(layers, "layer", columns)
+
+    def _in_thread(self, target: ExportTarget, make: Callable[[], tuple[str, str]]) -> None:
+        """Make the text and what to call it, which takes as long as there are cells, and write it."""
+        app = self._screen.app
+
         def run() -> None:
             try:
-                work()
+                app.call_from_thread(self._write, target, *make())
             except Exception as error:  # noqa: BLE001 - nothing was written, and that is all it costs
-                self._app.post_message(AnswerFailed("The export", internal(error)))
+                app.post_message(AnswerFailed("The export", internal(error)))
 
-        self._app.run_worker(run, thread=True, group="export")
+        app.run_worker(run, thread=True, group="export")
 
     def _write_picture(self, target: ExportTarget) -> None:
-        picture = self._app.export_screenshot(title=self._app.title)
-        self._write(target, picture, "the screen")
-
-    def _write_comparison(self, target: ExportTarget, shown: Shown) -> None:
-        """In a thread, as below."""
-        text = comparison_as(target.form, shown)
-        self._app.call_from_thread(self._write, target, text, plural(len(shown.blocks), "block"))
-
-    def _write_listing(self, target: ExportTarget, offer: ListingOffer) -> None:
-        """In a thread, as below."""
-        listing = offer.make()
-        text = listing_as(target.form, listing)
-        words = f"{plural(len(listing.table.rows), 'row')}, {plural(len(listing.table.columns), 'column')}"
-        self._app.call_from_thread(self._write, target, text, words)
-
-    def _write_layers(
-        self, target: ExportTarget, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]
-    ) -> None:
-        """In a thread: it takes as long as there are cells."""
-        text = layers_as(target.form, engine, layers, columns)
-        words = f"{plural(len(layers), 'layer')}, {plural(len(columns), 'column')}"
-        self._app.call_from_thread(self._write, target, text, words)
+        app = self._screen.app
+        self._write(target, app.export_screenshot(title=app.title), "the screen")
 
     def _write(self, target: ExportTarget, text: str, what: str) -> None:
         try:
@@ -261,4 +271,8 @@ class Exporter:
         except TrexError as error:
             self.ask(str(target.path), str(error))
             return
-        self._app.notify(printable(f"Exported {what} to {target.path}"), markup=False)
+        self._screen.app.notify(printable(f"Exported {what} to {target.path}"), markup=False)
+
+
+def _size_words(rows: Sequence[object], noun: str, columns: Sequence[object]) -> str:
+    return f"{plural(len(rows), noun)}, {plural(len(columns), 'column')}"

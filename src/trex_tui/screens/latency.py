@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from dataclasses import replace
+from typing import ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,19 +12,20 @@ from textual.binding import BindingType
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import sum_latency_ms
-from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import LintResult, Severity
+from trex_tui.lint.model import Severity
 from trex_tui.report.views.engine import no_profile
 from trex_tui.report.views.lint import layer_marks
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened, MarksChanged
+from trex_tui.screens.lint_job import LintJob
+from trex_tui.screens.pane import LayerTablePane, MarksChanged, Selection, ShowsLint, restore_sort
 from trex_tui.screens.reload import corresponding
+from trex_tui.screens.services import services_of
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.table import RowHighlighted, RowSelected, SortChanged, SortKey, VirtualTable
+from trex_tui.widgets.table import SortChanged, SortKey, VirtualTable
 from trex_tui.widgets.table_columns import (
     LATENCY_COLUMNS,
     MARK_COLUMN,
@@ -31,40 +33,35 @@ from trex_tui.widgets.table_columns import (
     latency_columns,
     mark_column,
 )
-from trex_tui.widgets.table_model import Column as TableColumn
-
-if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
+from trex_tui.widgets.table_model import Column
 
 
-class LatencyPane(EnginePane):
+class LatencyPane(LayerTablePane, ShowsLint):
     """The table, and a line with the sum over what it shows and over what is marked."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LATENCY)
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
-        self.table: VirtualTable[Layer] = VirtualTable(
+        self.table = VirtualTable(
             latency_columns(engine), id="latency-table", empty_text="No layer matches the filter."
         )
         self._layers: Sequence[Layer] = engine.layers
         self._marks: dict[int, Severity] = {}
 
     def compose(self) -> ComposeResult:
-        """Table, sum."""
         self._take_settings()
         self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
         yield self.table
         yield SummaryLine(id="latency-sum")
 
     def on_mount(self) -> None:
-        """Say the sum over all layers."""
         self._say_sum()
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show these layers and their sum."""
         self._layers = layers
-        self.table.set_visible([layer.index for layer in layers] if is_filtered else None)
+        self.table.set_visible([layer.index for layer in layers] if filter_text else None)
         self._say_sum()
 
     def _say_sum(self) -> None:
@@ -84,66 +81,36 @@ class LatencyPane(EnginePane):
             return f"{counted}, none of them profiled"
         return f"{counted} · {format_ms(total)} ms · {format_pct(100.0 * total / whole)} % of all"
 
-    def show_layer(self, layer: Layer | None) -> None:
-        """Put the cursor on the layer."""
-        if layer is not None and self.table.cursor_item is not layer:
-            self.table.move_to(layer)
-
-    @property
-    def cursor_layer(self) -> Layer | None:
-        """The layer under the cursor."""
-        return self.table.cursor_item
-
-    @property
-    def main_part(self) -> VirtualTable[Layer]:
-        """The table."""
-        return self.table
-
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[Layer]) -> None:
-        event.stop()
-        if self.display and event.item is not None:
-            self.post_message(LayerChosen(event.item))
-
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[Layer]) -> None:
-        event.stop()
-        self.post_message(LayerOpened(event.item))
+    def selection(self) -> Selection:
+        return replace(super().selection(), layers=self.marked_layers)
 
     # What a person chose before
 
-    @property
-    def _trex_app(self) -> TrexApp:
-        return cast("TrexApp", self.app)
-
     def _take_settings(self) -> None:
-        settings = self._trex_app.settings
+        settings = services_of(self).settings
         columns = [name for name in settings.columns if name in ALL_COLUMNS_BY_NAME]
         if columns:
             self._set_columns(chosen_columns(self.engine, columns))
-        shown = {column.key for column in self.table.columns}
         if settings.sort is not None:
-            self.table.set_sort(SortKey(*key) for key in settings.sort if key[0] in shown)
-        elif self.engine.has_profile and "latency_ms" in shown:
+            restore_sort(self.table, [SortKey(*key) for key in settings.sort])
+        elif self.engine.has_profile and "latency_ms" in self._column_keys:
             self.table.sort_by("latency_ms")
 
     def view_state(self) -> object:
-        """Order and marks."""
-        return self.table.sort_keys, self.marked_layers, self.table.current_column
+        return super().view_state(), self.marked_layers
 
     def restore_view(self, state: object, old: Engine) -> None:
         """Order and marks again, on the layers that are still there."""
-        keys, marked, column = cast("tuple[tuple[SortKey, ...], list[Layer], str | None]", state)
-        self.table.set_sort(keys)
-        self.table.current_column = column
-        found = (corresponding(old, self.engine, layer) for layer in marked)
-        self._mark(frozenset(layer.index for layer in found if layer is not None))
+        order, marked = cast("tuple[object, list[Layer]]", state)
+        super().restore_view(order, old)
+        layers = (corresponding(old, self.engine, layer) for layer in marked)
+        self._mark(frozenset(layer.index for layer in layers if layer is not None))
 
     # Order
 
     def action_choose_sort(self) -> None:
         """Offer all columns; the choice sorts, choosing the sorted one again reverses."""
-        self._offer_columns("Sort by", self._sort, {"": "execution order"})
+        self._offer_columns("Sort by", self._sort, {"": self.natural_order})
 
     def action_then_by(self) -> None:
         """Offer all columns; the choice decides where those so far tie."""
@@ -169,14 +136,10 @@ class LatencyPane(EnginePane):
             self._bring_in(key)
             self.table.add_sort(key)
 
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        self.table.reverse_sort()
-
     @on(SortChanged)
     def _sorted(self, event: SortChanged[Layer]) -> None:
         event.stop()
-        self._trex_app.remember(sort=tuple((key.column, key.descending) for key in event.keys))
+        services_of(self).remember(sort=tuple((key.column, key.descending) for key in event.keys))
 
     # Columns
 
@@ -185,16 +148,17 @@ class LatencyPane(EnginePane):
         """The columns a person may choose, without the marks of lint."""
         return [column.key for column in self.table.columns if column.key != MARK_COLUMN]
 
-    def _set_columns(self, columns: Sequence[TableColumn[Layer]]) -> None:
-        marks: list[TableColumn[Layer]] = (
+    def _set_columns(self, columns: Sequence[Column[Layer]]) -> None:
+        marks: list[Column[Layer]] = (
             [mark_column(lambda layer: self._marks.get(layer.index))] if self._marks else []
         )
         self.table.set_columns([*marks, *columns])
 
-    def show_lint(self, result: LintResult) -> None:
+    def show_lint(self, job: LintJob) -> None:
         """Mark the layers that something was found about."""
-        self._marks = layer_marks(result)
-        self._set_columns([column for column in self.table.columns if column.key != MARK_COLUMN])
+        if job.result is not None:
+            self._marks = layer_marks(job.result)
+            self._set_columns([column for column in self.table.columns if column.key != MARK_COLUMN])
 
     def _bring_in(self, key: str) -> None:
         """Show a column that was not, in view: an order by what nobody sees is a riddle."""
@@ -205,29 +169,13 @@ class LatencyPane(EnginePane):
 
     def action_choose_columns(self) -> None:
         """Choose the columns to show, and their order."""
-        shown = self._column_keys
-        self.app.push_screen(ColumnsScreen(_titles([]), shown, LATENCY_COLUMNS), self._columns_chosen)
-
-    def _columns_chosen(self, names: tuple[str, ...] | None) -> None:
-        if names:
-            self._show_columns(names)
+        screen = ColumnsScreen(_titles([]), self._column_keys, LATENCY_COLUMNS)
+        self.app.push_screen(screen, lambda names: self._show_columns(names) if names else None)
 
     def _show_columns(self, names: tuple[str, ...]) -> None:
         is_default = names == LATENCY_COLUMNS
         self._set_columns(latency_columns(self.engine) if is_default else chosen_columns(self.engine, names))
-        self._trex_app.remember(columns=() if is_default else names)
-
-    @property
-    def explained_column(self) -> Column | None:
-        """The column that the arrow keys chose, else the one sorted by."""
-        sorted_by = self.table.sort_keys[0].column if self.table.sort_keys else None
-        return ALL_COLUMNS_BY_NAME.get(self.table.current_column or sorted_by or "")
-
-    @property
-    def shown_table(self) -> tuple[list[Layer], list[Column]]:
-        """The rows and columns of the table, as they are."""
-        columns = [ALL_COLUMNS_BY_NAME[name] for name in self._column_keys]
-        return self.table.shown_rows, columns
+        services_of(self).remember(columns=() if is_default else names)
 
     # Marks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -22,18 +22,16 @@ from trex_tui.lint.model import LintResult
 from trex_tui.report.views.build_details import layer_build_lines
 from trex_tui.report.views.layer_details import Line, group_lines, layer_lines
 from trex_tui.report.views.lint import layer_finding_lines, layer_marks
+from trex_tui.screens.build_job import BuildJob
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.navigation import LayerJumped, NeighboursAsked
-from trex_tui.screens.pane import EnginePane, LayerChosen
+from trex_tui.screens.lint_job import LintJob
+from trex_tui.screens.pane import LayerJumped, NeighboursAsked, ShowsBuild, ShowsLint, TablePane
+from trex_tui.screens.services import services_of
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
-from trex_tui.widgets.table import RowHighlighted, RowSelected
-
-if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
 
 
 @dataclass
@@ -43,7 +41,7 @@ class FactsComputed(Message):
     facts: Derived
 
 
-class LayersPane(EnginePane):
+class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
     """Tree and details: side by side where there is room, else one above the other.
 
     Attributes:
@@ -53,9 +51,11 @@ class LayersPane(EnginePane):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LAYERS)
 
+    table: LayerTree
+
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(engine, id=id)
-        self.layer_tree = LayerTree(engine, id="layer-tree")
+        self.table = LayerTree(engine, id="layer-tree")
         self.details = LinkedText(id="layer-details")
         self.details.border_title = Content("v neighbours · [ ] walk · - back · l h links").markup
         self._detailed: Layer | Group | None = None
@@ -68,52 +68,48 @@ class LayersPane(EnginePane):
 
     def compose(self) -> ComposeResult:
         """Tree, details, neighbourhood; one of the last two is shown."""
-        chosen = self._trex_app.settings.grouping
+        chosen = services_of(self).settings.grouping
         if chosen in {one.value for one in Grouping}:
-            self.layer_tree.group_by(Grouping(chosen))
-        yield self.layer_tree
+            self.table.group_by(Grouping(chosen))
+        yield self.table
         yield self.details
         yield self.neighbourhood
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show the modules of these layers."""
-        self.layer_tree.show_layers(layers, is_filtered=is_filtered)
+        self.table.show_layers(layers, is_filtered=bool(filter_text))
 
-    def show_lint(self, result: LintResult) -> None:
+    def show_lint(self, job: LintJob) -> None:
         """Mark the layers in the tree, and tell the findings of the current one."""
-        self.lint = result
-        self.layer_tree.show_marks(layer_marks(result))
-        self._show_side()
+        if job.result is not None:
+            self.lint = job.result
+            self.table.show_marks(layer_marks(job.result))
+            self._show_side()
 
-    def show_build(self, facts: BuildFacts) -> None:
-        """Tell what the log says of the current layer."""
-        self.build = facts
-        self._show_side()
+    def show_build(self, job: BuildJob) -> None:
+        """Tell what the log says of the current layer, once all of it was read."""
+        if job.facts is not None and job.facts is not self.build:
+            self.build = job.facts
+            self._show_side()
 
     def show_layer(self, layer: Layer | None) -> None:
         """Put the tree on the layer, unless it is already there."""
-        if layer is not None and self.layer_tree.current_layer is not layer:
-            self.layer_tree.show_layer(layer)
+        if layer is not None and self.table.current_layer is not layer:
+            self.table.show_layer(layer)
         self._show_side()
 
     @property
     def cursor_layer(self) -> Layer | None:
         """The layer under the cursor; None on a group."""
-        return self.layer_tree.current_layer
+        return self.table.current_layer
 
     @property
     def is_on_group(self) -> bool:
         """Whether the cursor is on a group of layers."""
-        return self.layer_tree.cursor_item is not None and self.cursor_layer is None
+        return self.table.cursor_item is not None and self.cursor_layer is None
 
     @property
-    def main_part(self) -> LayerTree:
-        """The tree; it comes back if the details had all the room."""
-        self.remove_class("-only-side")
-        return self.layer_tree
-
-    @property
-    def side(self) -> Widget:
+    def words(self) -> Widget:  # type: ignore[override]  # which of two it is follows from a class
         """What stands beside the tree."""
         return self.neighbourhood if self.has_class("-neighbourhood") else self.details
 
@@ -123,8 +119,7 @@ class LayersPane(EnginePane):
         return self.screen.has_class("-wide") and self.screen.has_class("-tall")
 
     @property
-    def _is_aside(self) -> bool:
-        """Whether the keyboard is beside the tree."""
+    def is_beside(self) -> bool:
         return self.screen.focused in (self.details, self.neighbourhood)
 
     def on_resize(self) -> None:
@@ -134,7 +129,7 @@ class LayersPane(EnginePane):
 
     def view_state(self) -> object:
         """Grouping, order, what is expanded, and what stands beside the tree."""
-        tree, is_drawn = self.layer_tree, self.side is self.neighbourhood
+        tree, is_drawn = self.table, self.words is self.neighbourhood
         return tree.grouping, tree.expanded_by_hand, tree.by_latency, is_drawn, self.neighbourhood.depth
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - as in the base class
@@ -142,13 +137,13 @@ class LayersPane(EnginePane):
         grouping, expanded, by_latency, is_drawn, depth = cast(
             "tuple[Grouping, set[Hashable], bool, bool, int]", state
         )
-        self.layer_tree.arrange_as(grouping, expanded, by_latency=by_latency)
+        self.table.arrange_as(grouping, expanded, by_latency=by_latency)
         self.set_class(is_drawn, "-neighbourhood")
         self.neighbourhood.depth = depth
 
     def _show_side(self) -> None:
-        entry = self.layer_tree.cursor_item
-        if self.side is self.neighbourhood:
+        entry = self.table.cursor_item
+        if self.words is self.neighbourhood:
             self.neighbourhood.show(self.cursor_layer)
             if not self._has_room_for_both:
                 return
@@ -162,7 +157,7 @@ class LayersPane(EnginePane):
         if entry is None:
             return [Line("Nothing is selected.", "muted")]
         if isinstance(entry, Group):
-            return group_lines(self.engine, entry, self.layer_tree.grouping)
+            return group_lines(self.engine, entry, self.table.grouping)
         findings = layer_finding_lines(self.lint, entry.index) if self.lint else ()
         build = layer_build_lines(self.build, entry.index)
         return layer_lines(self.engine, entry, self.facts, findings, build)
@@ -184,19 +179,11 @@ class LayersPane(EnginePane):
             event.stop()
         self._show_side()
 
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[object]) -> None:
-        event.stop()
+    def row_changed(self) -> None:
         self._show_side()
-        # A tree that is not on screen moves because of a filter, not because a person chose.
-        if self.display and self.cursor_layer is not None:
-            self.post_message(LayerChosen(self.cursor_layer))
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[object]) -> None:
-        event.stop()
-        self.remove_class("-only-tree")
-        self.screen.set_focus(self.side)
+    def open_row(self, row: object) -> None:  # noqa: ARG002 - its details are beside it already
+        self.go_to_words()
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
@@ -215,55 +202,44 @@ class LayersPane(EnginePane):
 
     def action_next_grouping(self) -> None:
         """Group the tree by the next thing."""
-        self.layer_tree.next_grouping()
+        self.table.next_grouping()
         self._grouped()
 
     def action_choose_grouping(self) -> None:
         """Offer what the tree can be grouped by."""
         options = {one.value: one.value for one in Grouping}
-        screen = ChooseScreen("Show the layers", options, self.layer_tree.grouping.value)
+        screen = ChooseScreen("Show the layers", options, self.table.grouping.value)
         self.app.push_screen(screen, self._group)
 
     def _group(self, value: str | None) -> None:
         if value is not None:
-            self.layer_tree.group_by(Grouping(value))
+            self.table.group_by(Grouping(value))
             self._grouped()
 
     def _grouped(self) -> None:
         self._show_side()
-        self._trex_app.remember(grouping=self.layer_tree.grouping.value)
-
-    @property
-    def _trex_app(self) -> TrexApp:
-        return cast("TrexApp", self.app)
+        services_of(self).remember(grouping=self.table.grouping.value)
 
     def action_toggle_order(self) -> None:
         """Order the tree by time, or by execution."""
-        self.layer_tree.toggle_order()
+        self.table.toggle_order()
 
     def action_neighbourhood(self) -> None:
         """Show the neighbourhood of the layer in place of its details, or the other way round."""
-        had_focus = self._is_aside
+        had_focus = self.is_beside
         self.toggle_class("-neighbourhood")
-        self.remove_class("-only-tree")
+        self.remove_class("-only-table")
         self._show_side()
         self.refresh_bindings()
         if had_focus:
-            self.screen.set_focus(self.side)
+            self.screen.set_focus(self.words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Links are followed where neighbours are drawn."""
         if action == "deeper":
-            return self.side is self.neighbourhood
+            return self.words is self.neighbourhood
         return super().check_action(action, parameters)
 
     def action_deeper(self, step: int) -> None:
         """Follow one link more between the neighbours, or one less."""
         self.neighbourhood.go_deeper(step)
-
-    def action_zoom(self) -> None:
-        """Give the whole room to the part that has the keyboard, or take it back."""
-        if self.has_class("-only-tree") or self.has_class("-only-side"):
-            self.remove_class("-only-tree", "-only-side")
-        else:
-            self.add_class("-only-side" if self._is_aside else "-only-tree")

@@ -26,13 +26,12 @@ from trex_tui.report.views.lint import (
     list_entries,
 )
 from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.lint_job import SuppressionAsked
-from trex_tui.screens.navigation import LayerJumped
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.lint_job import LintJob, SuppressionAsked
+from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import muted, textual_columns
 from trex_tui.widgets.table_model import Column as TableColumn
 
@@ -58,7 +57,7 @@ CLEAN = "Nothing was found."
 NO_MATCH = "No finding is about a layer that matches the filter."
 
 
-class LintPane(EnginePane):
+class LintPane(TablePane[Entry], ShowsLint):
     """The findings as a table; what one means below or beside it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LINT)
@@ -74,28 +73,23 @@ class LintPane(EnginePane):
         """What the filter leaves; None without one."""
         self._step = 0
         """Which of the finding's layers the cursor stands on."""
-        self.table: VirtualTable[Entry] = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
-        self.words = LinkedText(id="lint-words")
+        self.table = VirtualTable(finding_columns(), id="lint-table", empty_text=LOOKING)
+        self.words: LinkedText = LinkedText(id="lint-words")
 
     def compose(self) -> ComposeResult:
-        """Counts, findings, what the one under the cursor means."""
         yield SummaryLine(id="lint-summary")
         with Container(id="lint-parts"):
             yield self.table
             yield self.words
 
     def on_mount(self) -> None:
-        """Say that the rules are looking."""
         self._tell()
 
-    def show_lint(self, result: LintResult) -> None:
-        """Show what was found; the cursor stays where it was if that is there still."""
-        self.result = result
-        self._fill()
-
-    def show_lint_problem(self, problem: str) -> None:
-        """Say why there are no findings."""
-        self.result, self._looking = None, f"The rules could not look: {problem}"
+    def show_lint(self, job: LintJob) -> None:
+        """Show what was found, or why nothing was; the cursor stays where it was if that is there still."""
+        self.result = job.result
+        if job.problem:
+            self._looking = f"The rules could not look: {job.problem}"
         self._fill()
 
     def _fill(self) -> None:
@@ -115,7 +109,6 @@ class LintPane(EnginePane):
         return self._layers is None or not self._layers.isdisjoint(entry.layers)
 
     def on_resize(self) -> None:
-        """The line above has another room now."""
         self._tell_head()
 
     def _tell(self) -> None:
@@ -147,9 +140,9 @@ class LintPane(EnginePane):
 
     # Filter and current layer
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show the findings about these layers; those about the engine as a whole only without a filter."""
-        self._layers = frozenset(layer.index for layer in layers) if is_filtered else None
+        self._layers = frozenset(layer.index for layer in layers) if filter_text else None
         self._fill()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -165,52 +158,27 @@ class LintPane(EnginePane):
             self._step = here.layers.index(layer.index)
             self._explain(from_top=False)
 
-    @property
-    def cursor_layer(self) -> Layer | None:
+    def layer_of(self, row: Entry) -> Layer | None:
         """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""
-        entry = self.table.cursor_item
-        if entry is None or not entry.layers:
+        if not row.layers:
             return None
-        return self.engine.layers[entry.layers[min(self._step, len(entry.layers) - 1)]]
+        return self.engine.layers[row.layers[min(self._step, len(row.layers) - 1)]]
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the finding is about the engine as a whole."""
         entry = self.table.cursor_item
         return entry is not None and not entry.layers
 
-    @property
-    def main_part(self) -> VirtualTable[Entry]:
-        """The table; it comes back if the words had all the room."""
-        self.remove_class("-only-words")
-        return self.table
-
-    def view_state(self) -> object:
-        """Order and rule."""
-        return self.table.sort_keys, self.rule
-
-    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - of no engine
-        """Order and rule again."""
-        keys, self.rule = cast("tuple[tuple[object, ...], str]", state)
-        if keys:
-            self.table.sort_by(STAKE)
-
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[Entry]) -> None:
-        event.stop()
+    def row_changed(self) -> None:
         self._step = 0
         self._explain(from_top=True)
-        if self.display and self.cursor_layer is not None:
-            self.post_message(LayerChosen(self.cursor_layer))
 
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[Entry]) -> None:
-        event.stop()
-        if self.cursor_layer is not None:
-            self.post_message(LayerOpened(self.cursor_layer))
-        else:
-            self.remove_class("-only-table")
-            self.screen.set_focus(self.words)
+    def view_state(self) -> object:
+        return super().view_state(), self.rule
+
+    def restore_view(self, state: object, old: Engine) -> None:
+        order, self.rule = cast("tuple[object, str]", state)
+        super().restore_view(order, old)
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
@@ -232,11 +200,9 @@ class LintPane(EnginePane):
         self.post_message(LayerChosen(self.engine.layers[entry.layers[self._step]]))
 
     def action_toggle_order(self) -> None:
-        """Order by severity, or by the milliseconds at stake."""
         self.table.sort_by(None if self.table.sort_keys else STAKE)
 
     def action_choose_rule(self) -> None:
-        """Show the findings of one rule only, or of all again."""
         if self.result is None:
             return
         counts = Counter(entry.rule for entry in self._entries())
@@ -249,16 +215,8 @@ class LintPane(EnginePane):
             self._fill()
 
     def action_suppress(self) -> None:
-        """Leave the finding out, with a reason."""
         entry = self.table.cursor_item
         if entry is None or entry.judged is None or entry.suppressed is not None:
             self.notify("Only a finding can be left out.", markup=False)
             return
         self.post_message(SuppressionAsked(entry.rule, entry.layers))
-
-    def action_zoom(self) -> None:
-        """Give the whole room to the part that has the keyboard, or take it back."""
-        if self.has_class("-only-table") or self.has_class("-only-words"):
-            self.remove_class("-only-table", "-only-words")
-        else:
-            self.add_class("-only-words" if self.screen.focused is self.words else "-only-table")

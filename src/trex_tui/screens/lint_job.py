@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from textual import on, work
+from textual import on
 from textual.message import Message
+from textual.screen import Screen
 from textual.widgets import Input
 
+from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
@@ -18,13 +22,9 @@ from trex_tui.lint.config import LintConfig, Suppression, find_config
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
 from trex_tui.lint.suppression import append_suppression, filter_of
-from trex_tui.report.views.lint import tab_badge
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
-from trex_tui.screens.navigation import WalkingScreen
-from trex_tui.screens.pane import EnginePane
-from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
+from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import plural, printable
-from trex_tui.widgets.chrome import TabBar
 
 RULES = "The rules"
 """What has failed if there are no findings."""
@@ -32,15 +32,6 @@ HERE = "here"
 """Origin of what was left out in the app and is in no file yet."""
 MOST_NAMED = 40
 """A finding of more layers than this is left out by its rule, not layer by layer."""
-
-
-@dataclass
-class Linted(Message):
-    """The rules have looked."""
-
-    engine: Engine
-    result: LintResult
-    problem: str = ""
 
 
 @dataclass
@@ -59,7 +50,6 @@ class ReasonScreen(PromptScreen[str]):
     placeholder = "a reason, for whoever reads the configuration later"
 
     def on_mount(self) -> None:
-        """There is nothing to choose from."""
         super().on_mount()
         self.offer([])
 
@@ -75,102 +65,104 @@ class ReasonScreen(PromptScreen[str]):
             self.say("Without a reason nothing is left out.")
 
 
-class LintingScreen(WalkingScreen):
-    """A screen whose panes are told what lint found."""
+class LintJob:
+    """The rules at work on the engine of a screen.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.lint: LintResult | None = None
+    Args:
+        screen: Where threads and windows belong; answers come back in its queue.
+        tell: Called when there is an answer.
+
+    Attributes:
+        result: What was found; None until the rules have looked.
+        problem: Why there will be no findings; empty if there are.
+    """
+
+    def __init__(self, screen: Screen[Any], tell: Callable[[], None]) -> None:
+        self.result: LintResult | None = None
+        self.problem = ""
+        self._screen, self._tell = screen, tell
+        self._engine: Engine | None = None
         self._left_out: list[Suppression] = []
         """What a person left out, and is in no file yet."""
 
-    def start_lint(self) -> None:
-        """Let the rules look, in the background; the panes are told when they are done."""
-        self._run_rules(self.engine, tuple(self._left_out))
+    def start(self, engine: Engine) -> None:
+        """Let the rules look at an engine, in the background."""
+        if engine is not self._engine:
+            self._engine, self.result, self.problem = engine, None, ""
+        run = partial(self._run, engine, tuple(self._left_out))
+        self._screen.run_worker(run, thread=True, group="lint", exclusive=True)
 
-    @work(thread=True, group="lint", exclusive=True)
-    @posts_errors(RULES)
-    def _run_rules(self, engine: Engine, left_out: tuple[Suppression, ...]) -> None:
+    def _run(self, engine: Engine, left_out: tuple[Suppression, ...]) -> None:
         from trex_tui.lint.run import run
 
-        problem = ""
+        remark = ""
         try:
-            config = find_config(os.environ, registry())
-        except TrexError as error:
-            problem, config = str(error), LintConfig()
-        config = replace(config, suppressions=(*left_out, *config.suppressions))
-        self.post_message(Linted(engine, run(engine, config), problem))
+            try:
+                config = find_config(os.environ, registry())
+            except TrexError as error:
+                remark, config = str(error), LintConfig()
+            config = replace(config, suppressions=(*left_out, *config.suppressions))
+            result = run(engine, config)
+        except Exception as error:  # noqa: BLE001 - it costs the findings
+            self._screen.call_later(self._failed, engine, internal(error))
+        else:
+            self._screen.call_later(self._done, engine, result, remark)
 
-    @on(Linted)
-    def _linted(self, event: Linted) -> None:
-        event.stop()
-        if event.engine is not self.engine:
+    def _done(self, engine: Engine, result: LintResult, remark: str) -> None:
+        if engine is not self._engine:
             return
-        if event.problem:
-            self.notify(
-                printable(event.problem), title="Lint uses its own settings", severity="warning", markup=False
+        if remark:
+            self._screen.notify(
+                printable(remark), title="Lint uses its own settings", severity="warning", markup=False
             )
-        self.lint = event.result
-        self.tell_findings(self.query(EnginePane))
+        self.result, self.problem = result, ""
+        self._tell()
 
-    @on(AnswerFailed)
-    def _lint_failed(self, event: AnswerFailed) -> None:
-        """The panes would wait for the findings for ever; of other answers they know themselves."""
-        if event.what != RULES:
-            return
-        for pane in self.query(EnginePane):
-            pane.show_lint_problem(event.problem)
-
-    def tell_findings(self, panes: Iterable[EnginePane]) -> None:
-        """Tell panes what was found, if the rules are done."""
-        if self.lint is None:
-            return
-        for pane in panes:
-            pane.show_lint(self.lint)
-        self.query_one(TabBar).badge("lint", tab_badge(self.lint))
+    def _failed(self, engine: Engine, problem: str) -> None:
+        if engine is self._engine:
+            self.result, self.problem = None, problem
+            self._tell()
+            self._screen.post_message(AnswerFailed(RULES, problem))
 
     # Leaving out
 
-    @on(SuppressionAsked)
-    def _suppression_asked(self, event: SuppressionAsked) -> None:
-        event.stop()
-        scopes = {"rule": f"every finding of {event.rule}"}
-        if event.layers and len(event.layers) <= MOST_NAMED:
-            which = plural(len(event.layers), "layer")
-            scopes = {
-                "layers": f"{event.rule} at {'this' if len(event.layers) == 1 else 'these'} {which}",
-                **scopes,
-            }
+    def leave_out(self, rule: str, indices: Sequence[int]) -> None:
+        """Ask what to leave out of the findings of a rule, and why; then leave it out."""
+        engine = self._engine
+        scopes = {"rule": f"every finding of {rule}"}
+        if indices and len(indices) <= MOST_NAMED:
+            which = f"{'this' if len(indices) == 1 else 'these'} {plural(len(indices), 'layer')}"
+            scopes = {"layers": f"{rule} at {which}", **scopes}
 
         def ask_reason(scope: str | None) -> None:
-            if scope is None:
+            if scope is None or engine is None:
                 return
-            layers = [self.engine.layers[index] for index in event.layers] if scope == "layers" else []
-            self.app.push_screen(ReasonScreen(), lambda reason: self._leave_out(event.rule, layers, reason))
+            layers = [engine.layers[index] for index in indices] if scope == "layers" else []
+            self._screen.app.push_screen(ReasonScreen(), lambda reason: self._leave_out(rule, layers, reason))
 
-        self.app.push_screen(ChooseScreen("Leave out", scopes), ask_reason)
+        self._screen.app.push_screen(ChooseScreen("Leave out", scopes), ask_reason)
 
     def _leave_out(self, rule: str, layers: Sequence[Layer], reason: str | None) -> None:
-        if reason is None:
+        if reason is None or self._engine is None:
             return
         self._left_out.append(Suppression((rule,), filter_of(layers), reason, HERE))
-        self.start_lint()
-        self.notify("Left out until you quit; W writes it into trex-tui.toml.", markup=False)
+        self.start(self._engine)
+        self._screen.notify("Left out until you quit; W writes it into trex-tui.toml.", markup=False)
 
-    def action_write_suppressions(self) -> None:
+    def write_suppressions(self) -> None:
         """Ask, and then write what was left out into the configuration."""
         if not self._left_out:
-            self.notify("Nothing was left out that is not in a file already.", markup=False)
+            self._screen.notify("Nothing was left out that is not in a file already.", markup=False)
             return
         try:
             target = Path.cwd() / "trex-tui.toml"
         except OSError as error:
-            told = f"Nothing was written: the current directory: {error.strerror or error}"
-            self.notify(printable(told), severity="error", markup=False)
+            problem = f"Nothing was written: the current directory: {error.strerror or error}"
+            self._screen.notify(printable(problem), severity="error", markup=False)
             return
-        what = plural(len(self._left_out), "entry", "entries")
-        options = {"write": f"append {what} to {target}", "": "write nothing"}
-        self.app.push_screen(
+        entries = plural(len(self._left_out), "entry", "entries")
+        options = {"write": f"append {entries} to {target}", "": "write nothing"}
+        self._screen.app.push_screen(
             ChooseScreen("Write", options), lambda choice: self._write(target) if choice else None
         )
 
@@ -181,7 +173,10 @@ class LintingScreen(WalkingScreen):
                 append_suppression(target, first.rules, first.layers, first.reason, registry())
                 self._left_out.pop(0)
         except TrexError as error:
-            self.notify(printable(str(error)), title="Not all was written", severity="error", markup=False)
+            self._screen.notify(
+                printable(str(error)), title="Not all was written", severity="error", markup=False
+            )
             return
-        self.start_lint()
-        self.notify(f"Written: {printable(str(target))}", markup=False)
+        if self._engine is not None:
+            self.start(self._engine)
+        self._screen.notify(f"Written: {printable(str(target))}", markup=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,12 +17,12 @@ from textual.widgets import LoadingIndicator, Static
 
 from trex_tui.crash_log import internal
 from trex_tui.errors import ArtifactError
+from trex_tui.screens.services import ReadingCancelled
 from trex_tui.text import format_bytes, printable, shorten_middle
 from trex_tui.widgets.actions import Place, bindings_in
 
 if TYPE_CHECKING:
     from trex_tui.analysis.load import LoadOptions
-    from trex_tui.app import TrexApp
     from trex_tui.artifacts import ArtifactSet, Discovery
     from trex_tui.engine.engine import Engine
     from trex_tui.screens.engines import EngineRow
@@ -243,4 +243,4 @@ class LoadingScreen(Screen[None]):
 
     def action_cancel(self) -> None:
         """Stop reading."""
-        cast("TrexApp", self.app).cancel_reading()
+        self.post_message(ReadingCancelled())

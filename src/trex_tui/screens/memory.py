@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -14,9 +14,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.message import Message
 
-from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
-from trex_tui.engine.columns import Column as EngineColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.views.memory import (
@@ -32,14 +30,13 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
     weights_sentence,
 )
-from trex_tui.screens.dialogs import choose_sort
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import format_bytes, format_count, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
-from trex_tui.widgets.table import RowHighlighted, RowSelected, SortKey, VirtualTable
+from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import memory_columns
 from trex_tui.widgets.table_model import fit
 from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_line, sections, sentence_line
@@ -55,7 +52,7 @@ class MemoryComputed(Message):
     figures: MemoryFigures
 
 
-class MemoryPane(EnginePane):
+class MemoryPane(LayerTablePane):
     """Live activations along the execution, the layers as a table, and totals and live tensors as text."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.MEMORY)
@@ -68,10 +65,10 @@ class MemoryPane(EnginePane):
         self._is_filled = False
         self._totals: list[MemoryTotal] | None = None
         self.strip = StripChart(id="memory-strip")
-        self.table: VirtualTable[Layer] = VirtualTable(
+        self.table = VirtualTable(
             memory_columns(engine), id="memory-table", empty_text="No layer matches the filter."
         )
-        self.words = TextView(self._make_lines, id="memory-words")
+        self.words: TextView = TextView(self._make_lines, id="memory-words")
 
     def compose(self) -> ComposeResult:
         """Chart, table, words."""
@@ -101,7 +98,7 @@ class MemoryPane(EnginePane):
         activations = event.figures.activations
         values = activations.live_bytes if activations.peak_bytes is not None else ()
         self.strip.show(values, peak_words(self.engine, activations), activations.peak_index)
-        self._tell_layer()
+        self.row_changed()
 
     @on(AnswerFailed)
     def _not_computed(self, event: AnswerFailed) -> None:
@@ -111,73 +108,32 @@ class MemoryPane(EnginePane):
 
     # Filter and current layer
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show these layers and their totals; what is live depends on all layers."""
         self._fill()
-        self._layers, self._is_filtered, self._totals = layers, is_filtered, None
-        self.table.set_visible([layer.index for layer in layers] if is_filtered else None)
+        self._layers, self._is_filtered, self._totals = layers, bool(filter_text), None
+        self.table.set_visible([layer.index for layer in layers] if filter_text else None)
         self.words.renew()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Put the cursor on the layer."""
         self._fill()
-        if layer is not None and self.table.cursor_item is not layer:
-            self.table.move_to(layer)
-        self._tell_layer()
-
-    @property
-    def cursor_layer(self) -> Layer | None:
-        """The layer under the cursor."""
-        return self.table.cursor_item
-
-    @property
-    def main_part(self) -> VirtualTable[Layer]:
-        """The table; it comes back if the words had all the room."""
-        self.remove_class("-only-words")
-        return self.table
-
-    @property
-    def explained_column(self) -> EngineColumn | None:
-        """The column that the arrow keys chose, else the one sorted by."""
-        sorted_by = self.table.sort_keys[0].column if self.table.sort_keys else None
-        return ALL_COLUMNS_BY_NAME.get(self.table.current_column or sorted_by or "")
-
-    @property
-    def shown_table(self) -> tuple[list[Layer], list[EngineColumn]]:
-        """The rows of the table, with those of its columns that the frame has."""
-        known = (ALL_COLUMNS_BY_NAME.get(column.key) for column in self.table.columns)
-        return self.table.shown_rows, [column for column in known if column is not None]
+        super().show_layer(layer)
+        self.row_changed()
 
     def view_state(self) -> object:
-        """The order."""
-        return (self.table.sort_keys, self.table.current_column) if self._is_filled else None
+        return super().view_state() if self._is_filled else None
 
-    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - the order is of no engine
-        """The order again."""
-        keys, column = cast("tuple[tuple[SortKey, ...], str | None]", state)
+    def restore_view(self, state: object, old: Engine) -> None:
         self._fill()
-        self.table.set_sort(keys)
-        self.table.current_column = column
+        super().restore_view(state, old)
 
-    def _tell_layer(self) -> None:
+    def row_changed(self) -> None:
         layer = self.cursor_layer
         if self.figures is not None and layer is not None:
             self.strip.mark(layer.index, here_words(self.figures.activations, layer.index))
         else:
             self.strip.mark(None, "")
         self.words.renew()
-
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[Layer]) -> None:
-        event.stop()
-        self._tell_layer()
-        if self.display and self.cursor_layer is not None:
-            self.post_message(LayerChosen(self.cursor_layer))
-
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[Layer]) -> None:
-        event.stop()
-        self.post_message(LayerOpened(event.item))
 
     @on(StripClicked)
     def _strip_clicked(self, event: StripClicked) -> None:
@@ -186,26 +142,11 @@ class MemoryPane(EnginePane):
 
     # Actions
 
-    def action_choose_sort(self) -> None:
-        """Offer the columns; the choice sorts, choosing the sorted one again reverses."""
-        choose_sort(self.table)
-
-    def action_reverse(self) -> None:
-        """Turn the order round."""
-        self.table.reverse_sort()
-
     def action_go_to_peak(self) -> None:
         """Stand on the layer at which most memory is live."""
         peak = self.figures.activations.peak_index if self.figures else None
         if peak is not None and not self.table.move_to(self.engine.layers[peak]):
             self.notify(f"The filter hides layer {peak}, at which most memory is live.", markup=False)
-
-    def action_zoom(self) -> None:
-        """Give the whole room to the part that has the keyboard, or take it back."""
-        if self.has_class("-only-table") or self.has_class("-only-words"):
-            self.remove_class("-only-table", "-only-words")
-        else:
-            self.add_class("-only-words" if self.screen.focused is self.words else "-only-table")
 
     # Lines
 

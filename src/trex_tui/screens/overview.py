@@ -17,7 +17,6 @@ from textual.widget import Widget
 from trex_tui.analysis import conditions
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import hottest
-from trex_tui.engine.columns import Column as EngineColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.lint.model import LintResult
@@ -42,14 +41,15 @@ from trex_tui.report.views.timing import (
     run_facts,
     throughput_facts,
 )
-from trex_tui.screens.pane import EnginePane, LayerChosen, LayerOpened
+from trex_tui.screens.lint_job import LintJob
+from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.scroll import TextScroll
-from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
@@ -77,7 +77,7 @@ class Analysed(Message):
     analysis: Analysis
 
 
-class OverviewPane(EnginePane):
+class OverviewPane(LayerTablePane, ShowsLint):
     """Facts and shares, to scroll in, above the hottest layers."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.OVERVIEW)
@@ -96,19 +96,19 @@ class OverviewPane(EnginePane):
         """The current layer where it is none of the hottest: it stands below them."""
         self._is_filtered = False
         self._tables: list[BarTable] | None = None
-        self.hot_table: VirtualTable[Layer] = VirtualTable(
+        self.table = VirtualTable(
             _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
         )
-        self.facts = TextScroll(id="overview-facts")
+        self.words = TextScroll(id="overview-facts")
 
     def compose(self) -> ComposeResult:
         """Performance and engine, shares, hottest layers."""
-        with self.facts, Container(id="overview-columns"):
+        with self.words, Container(id="overview-columns"):
             with Container(id="overview-words"):
                 yield TextBlock(make=self._performance_lines, id="overview-performance")
                 yield TextBlock(make=self._engine_lines, id="overview-engine")
             yield TextBlock(make=self._share_lines, id="overview-shares")
-        yield self.hot_table
+        yield self.table
 
     def on_mount(self) -> None:
         """Show what is at hand; compute the rest when the first frame is out."""
@@ -140,20 +140,17 @@ class OverviewPane(EnginePane):
 
     # Filter and current layer
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
         """Show the shares of these layers, and the hottest of them."""
-        self._layers, self._is_filtered = layers, is_filtered
+        self._layers, self._is_filtered = layers, bool(filter_text)
         self._show_hot(None)
         self._renew()
 
-    def show_lint(self, result: LintResult) -> None:
-        """Tell the worst findings."""
-        self.lint = result
-        self._renew()
-
-    def show_lint_problem(self, problem: str) -> None:
-        """Say that there are no findings."""
-        self._lint_waiting = f"The rules could not look: {problem}"
+    def show_lint(self, job: LintJob) -> None:
+        """Tell the worst findings, or that there are none."""
+        self.lint = job.result
+        if job.problem:
+            self._lint_waiting = f"The rules could not look: {job.problem}"
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
@@ -164,17 +161,16 @@ class OverviewPane(EnginePane):
         extra = layer if is_shown and not any(one is layer for one in self._hot) else None
         if extra is not self._extra:
             self._show_hot(extra)
-        if self.hot_table.cursor_item is not layer:
-            self.hot_table.move_to(layer)
+        super().show_layer(layer)
 
     def _show_hot(self, extra: Layer | None) -> None:
         if not self.engine.has_profile:
             return
         self._hot, self._extra = hottest(self._layers, MOST_HOT), extra
         rows = [*self._hot, *([extra] if extra is not None else [])]
-        self.hot_table.set_columns(_hot_columns(self.engine, self._hot_title()))
-        self.hot_table.set_rows(rows, keep=lambda layer: layer.index)
-        self.hot_table.styles.height = len(rows) + 1 if rows else 2
+        self.table.set_columns(_hot_columns(self.engine, self._hot_title()))
+        self.table.set_rows(rows, keep=lambda layer: layer.index)
+        self.table.styles.height = len(rows) + 1 if rows else 2
 
     def _hot_title(self) -> str:
         has_extra = self._extra is not None
@@ -183,31 +179,17 @@ class OverviewPane(EnginePane):
         return "Hottest and current layer" if has_extra else "Hottest layers"
 
     @property
-    def cursor_layer(self) -> Layer | None:
-        """The layer under the cursor of the list."""
-        return self.hot_table.cursor_item
-
-    @property
     def main_part(self) -> Widget:
         """The list; without a profile there is none, and the keyboard belongs to the facts."""
-        self.remove_class("-only-facts")
-        return self.hot_table if self.engine.has_profile else self.facts
+        table = super().main_part
+        return table if self.engine.has_profile else self.words
 
-    @property
-    def explained_column(self) -> EngineColumn | None:
-        """The column that the arrow keys chose."""
-        return ALL_COLUMNS_BY_NAME.get(self.hot_table.current_column or "")
+    def selection(self) -> Selection:
+        """All that the filter leaves; the column that the arrow keys chose."""
+        return Selection(self.engine, column=ALL_COLUMNS_BY_NAME.get(self.table.current_column or ""))
 
-    @on(RowHighlighted)
-    def _highlighted(self, event: RowHighlighted[Layer]) -> None:
-        event.stop()
-        if self.display and self.cursor_layer is not None:
-            self.post_message(LayerChosen(self.cursor_layer))
-
-    @on(RowSelected)
-    def _selected(self, event: RowSelected[Layer]) -> None:
-        event.stop()
-        self.post_message(LayerOpened(event.item))
+    def view_state(self) -> object:
+        return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Where there is no list, the facts have the whole room anyway."""
@@ -215,11 +197,11 @@ class OverviewPane(EnginePane):
 
     def action_zoom(self) -> None:
         """Give the whole room to the facts, or take it back."""
-        if self.has_class("-only-facts"):
+        if self.has_class("-only-words"):
             self.screen.set_focus(self.main_part)
         else:
-            self.add_class("-only-facts")
-            self.screen.set_focus(self.facts)
+            self.add_class("-only-words")
+            self.screen.set_focus(self.words)
 
     # Lines
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on
@@ -20,13 +20,12 @@ from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import bring_to_top, has_room, is_open
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.services import services_of
 from trex_tui.text import format_ms, printable, shorten_middle
 from trex_tui.widgets.actions import Action, Place, actions_in, key_label
 
 if TYPE_CHECKING:
     from textual.app import SystemCommand
-
-    from trex_tui.app import TrexApp
 
 MOST_LAYERS = 40
 _SLOWEST = 5
@@ -89,7 +88,7 @@ class Commands(Provider):
         return [action for action in found if action.id != "app.palette" and not action.bound_by_widget]
 
     def _runner(self, action: Action) -> Callable[[], Awaitable[None]]:
-        return partial(cast("TrexApp", self.app).run_where_focused, action.action)
+        return partial(services_of(self.screen).run_where_focused, action.action)
 
     def _system_commands(self) -> list[SystemCommand]:
         return list(self.app.get_system_commands(self.screen))

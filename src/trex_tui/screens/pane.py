@@ -1,24 +1,29 @@
-"""What every screen of an engine has in common."""
+"""What the screens of an engine have in common: the pane, the pane around a table, and what panes post."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, cast
 
+from textual import on
 from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 
+from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.screens.dialogs import choose_sort
+from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
+from trex_tui.widgets.table_model import Row, SortKey
 
 if TYPE_CHECKING:
-    from trex_tui.analysis.build import BuildFacts
-    from trex_tui.lint.model import LintResult
-    from trex_tui.report.listing import ListingOffer
+    from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
+    from trex_tui.screens.build_job import BuildJob
+    from trex_tui.screens.lint_job import LintJob
 
 
 @dataclass
@@ -36,8 +41,73 @@ class LayerOpened(Message):
 
 
 @dataclass
+class LayerJumped(Message):
+    """A person goes from one layer to another that may be anywhere; the keyboard stays where it is."""
+
+    layer: Layer
+
+
+@dataclass
+class NeighboursAsked(Message):
+    """A person wants to choose among all consumers of a layer, or all its producers."""
+
+    layer: Layer
+    outgoing: bool
+
+
+@dataclass
+class OtherOpened(Message):
+    """A person wants to see a layer of an engine that is not the one of this screen."""
+
+    engine: Engine
+    layer: Layer
+    others: tuple[Engine, ...]
+
+
+@dataclass
 class MarksChanged(Message):
     """Other layers are marked now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the actions of an engine are about on a pane.
+
+    Attributes:
+        engine: Whose layers are copied: with `layers` another one than that of the screen where those are another's.
+        layers: The marked layers, or those of another engine under the cursor; empty for the current layer.
+        rows: The layers of the table on screen; None for all that the filter leaves.
+        columns: The columns of that table.
+        column: The column that an explanation is about; None leaves it to be chosen.
+        text: What is drawn, for a file of text; None where an export is of layers only.
+        comparison: What an export is of instead of layers.
+        listings: What an export may be of beside layers, by its words.
+    """
+
+    engine: Engine
+    layers: Sequence[Layer] = ()
+    rows: Sequence[Layer] | None = None
+    columns: Sequence[Column] = ()
+    column: Column | None = None
+    text: str | None = None
+    comparison: Shown | None = None
+    listings: Mapping[str, ListingOffer] = field(default_factory=dict)
+
+
+class ShowsLint:
+    """A pane that has something to show of what lint found."""
+
+    def show_lint(self, job: LintJob) -> None:
+        """Show the result of the rules, or why there is none."""
+        raise NotImplementedError
+
+
+class ShowsBuild:
+    """A pane that has something to show of what the log of the build tells."""
+
+    def show_build(self, job: BuildJob) -> None:
+        """Show what has been read of the log by now, or why it cannot be."""
+        raise NotImplementedError
 
 
 class EnginePane(Container):
@@ -47,31 +117,13 @@ class EnginePane(Container):
         super().__init__(id=id)
         self.engine = engine
 
-    def show_layers(self, layers: Sequence[Layer], *, is_filtered: bool) -> None:
-        """Show only these layers, which a filter left."""
+    def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
+        """Show only these layers, which a filter left; all of them without a filter."""
         raise NotImplementedError
 
     def show_layer(self, layer: Layer | None) -> None:
         """Stand on this layer, or near it if the filter hides it."""
         raise NotImplementedError
-
-    def show_lint(self, result: LintResult) -> None:
-        """Show what lint found, as far as this screen has something to show of it."""
-
-    def show_lint_problem(self, problem: str) -> None:
-        """Show why there will be no findings, where they would be."""
-
-    def show_build(self, facts: BuildFacts) -> None:
-        """Show what the log of the build tells, as far as this screen has something to show of it."""
-
-    def show_build_outline(self, facts: BuildFacts) -> None:
-        """Show what it tells beside tactics, which are still being read; `show_build` follows."""
-
-    def show_build_progress(self, read_bytes: int, size: int | None) -> None:
-        """Show how much of that log, packed as it is, has been read."""
-
-    def show_build_problem(self, problem: str) -> None:
-        """Show why that log could not be read."""
 
     @property
     def cursor_layer(self) -> Layer | None:
@@ -80,7 +132,7 @@ class EnginePane(Container):
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the cursor is on a group of layers."""
+        """Whether the cursor is on a group of layers, or on none of this engine's."""
         return False
 
     @property
@@ -88,45 +140,9 @@ class EnginePane(Container):
         """Where the keyboard belongs."""
         raise NotImplementedError
 
-    # What the actions of an engine ask of each screen; a screen without an answer leaves them as they are.
-
-    @property
-    def explained_column(self) -> Column | None:
-        """The column that an explanation would be about; None leaves it to be chosen."""
-        return None
-
-    @property
-    def shown_table(self) -> tuple[list[Layer], list[Column]] | None:
-        """The layers and columns that an export would be of; None for all that the filter leaves."""
-        return None
-
-    @property
-    def shown_text(self) -> str | None:
-        """What is drawn here, for a file of text; None where an export is of layers only."""
-        return None
-
-    @property
-    def shown_comparison(self) -> Shown | None:
-        """The comparison that an export is of; None where it is of layers."""
-        return None
-
-    @property
-    def shown_listings(self) -> dict[str, ListingOffer]:
-        """What an export may be of beside layers: in words; empty where it is of layers only."""
-        return {}
-
-    @property
-    def copied(self) -> tuple[Engine, list[Layer]] | None:
-        """Layers of another engine that copying is about; None where it is about this one's."""
-        return None
-
-    @property
-    def marked_layers(self) -> list[Layer]:
-        """What copy and export are about; empty where nothing is marked."""
-        return []
-
-    def clear_marks(self) -> None:
-        """Take all marks away."""
+    def selection(self) -> Selection:
+        """What copy, explain and export are about here."""
+        return Selection(self.engine)
 
     def view_state(self) -> object:
         """What a person did to the looks of this screen, to be kept when the engine is read again; None for nothing."""
@@ -134,3 +150,123 @@ class EnginePane(Container):
 
     def restore_view(self, state: object, old: Engine) -> None:
         """Take over what `view_state` of the screen on `old` gave."""
+
+
+class TablePane(EnginePane, Generic[Row]):
+    """A pane around a table, with words beside it that may have the whole room instead.
+
+    Attributes:
+        table: The table. A pane that has several gives the one on screen.
+        words: What stands beside it.
+        natural_order: What the order of its rows is called when no column decides.
+    """
+
+    table: VirtualTable[Row]
+    words: Widget
+    natural_order = "execution order"
+
+    def layer_of(self, row: Row) -> Layer | None:
+        """The layer that a row stands for."""
+        raise NotImplementedError
+
+    def row_changed(self) -> None:
+        """Tell of the row under the cursor: it is another one now."""
+
+    def choose_layer(self, layer: Layer) -> None:
+        """Make the layer under the cursor the current one."""
+        self.post_message(LayerChosen(layer))
+
+    def open_row(self, row: Row) -> None:
+        """Go into a row."""
+        layer = self.layer_of(row)
+        if layer is not None:
+            self.post_message(LayerOpened(layer))
+        else:
+            self.go_to_words()
+
+    def go_to_words(self) -> None:
+        """Put the keyboard beside the table."""
+        self.remove_class("-only-table")
+        self.screen.set_focus(self.words)
+
+    @property
+    def cursor_layer(self) -> Layer | None:
+        row = self.table.cursor_item
+        return None if row is None else self.layer_of(row)
+
+    @property
+    def main_part(self) -> Widget:
+        """The table; it comes back if the words had all the room."""
+        self.remove_class("-only-words")
+        return self.table
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether the keyboard is beside the table."""
+        return self.screen.focused is self.words
+
+    @on(RowHighlighted)
+    def _highlight_row(self, event: RowHighlighted[Any]) -> None:
+        event.stop()
+        if event.table is not self.table:
+            return
+        self.row_changed()
+        # A table that is not on screen moves because of a filter, not because a person chose.
+        layer = self.cursor_layer if self.display else None
+        if layer is not None:
+            self.choose_layer(layer)
+
+    @on(RowSelected)
+    def _select_row(self, event: RowSelected[Any]) -> None:
+        event.stop()
+        self.open_row(event.item)
+
+    def action_choose_sort(self) -> None:
+        choose_sort(self.table, self.natural_order)
+
+    def action_reverse(self) -> None:
+        self.table.reverse_sort()
+
+    def action_zoom(self) -> None:
+        """Give the whole room to the part that has the keyboard, or take it back."""
+        if self.has_class("-only-table") or self.has_class("-only-words"):
+            self.remove_class("-only-table", "-only-words")
+        else:
+            self.add_class("-only-words" if self.is_beside else "-only-table")
+
+    def view_state(self) -> object:
+        return self.table.sort_keys, self.table.current_column
+
+    def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - the order is of no engine
+        keys, column = cast("tuple[tuple[SortKey, ...], str | None]", state)
+        restore_sort(self.table, keys)
+        self.table.current_column = column
+
+
+class LayerTablePane(TablePane[Layer]):
+    """A pane around a table of layers."""
+
+    def layer_of(self, row: Layer) -> Layer:
+        return row
+
+    def show_layer(self, layer: Layer | None) -> None:
+        if layer is not None and self.table.cursor_item is not layer:
+            self.table.move_to(layer)
+
+    def selection(self) -> Selection:
+        """The rows and columns of the table; the column that the arrow keys chose, else the one sorted by."""
+        table = self.table
+        sorted_by = table.sort_keys[0].column if table.sort_keys else ""
+        known = [ALL_COLUMNS_BY_NAME.get(column.key) for column in table.columns]
+        return Selection(
+            self.engine,
+            rows=table.shown_rows,
+            columns=[column for column in known if column is not None],
+            column=ALL_COLUMNS_BY_NAME.get(table.current_column or sorted_by),
+        )
+
+
+def restore_sort(table: VirtualTable[Any], keys: Sequence[SortKey]) -> None:
+    """Sort as before, by those of the columns that are still there."""
+    shown = {column.key for column in table.columns}
+    table.set_sort(key for key in keys if key.column in shown)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trex_tui.buildlog.build_trace import MemoryPoint
 from trex_tui.report.charts.cells import column_of, draw_columns, draw_upright, paint, plot_area
 from trex_tui.report.charts.figure import ACCENT, PRIMARY, WARNING, Key, Lines, Mark, Scale, Series, log_scale
-from trex_tui.report.charts.grid import Grid, Line, Part
+from trex_tui.report.charts.grid import Grid, Line
 
 LEAST_WIDTH, LEAST_TIMES = 24, 3
 """In fewer cells, or of fewer times, a histogram tells nothing that a table does not."""
@@ -51,14 +51,14 @@ def tactic_histogram(times: TacticTimes, width: int, height: int) -> tuple[Line,
     return grid.lines()
 
 
-def _counts(area: Part, times: Sequence[float], x: Scale) -> list[int]:
+def _counts(area: Grid, times: Sequence[float], x: Scale) -> list[int]:
     counts = [0] * max(1, -(-area.width // _BIN_CELLS))
     for time in times:
         counts[column_of(area, x, time) // _BIN_CELLS] += 1
     return counts
 
 
-def _mark(area: Part, x: Scale, times: TacticTimes) -> None:
+def _mark(area: Grid, x: Scale, times: TacticTimes) -> None:
     """A line at the choice and at the fastest, named at its top; one for both where they stand in one column."""
     marks: dict[int, str] = {}
     for letter, time in (("C", times.chosen_ms), ("F", times.fastest_ms)):

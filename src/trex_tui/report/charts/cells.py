@@ -31,7 +31,7 @@ from trex_tui.report.charts.figure import (
     Subject,
     Tick,
 )
-from trex_tui.report.charts.grid import Grid, Line, Part, Span, apart, cells_of, shorten, wrapped
+from trex_tui.report.charts.grid import Grid, Line, Span, apart, cells_of, shorten, wrapped
 from trex_tui.report.charts.sampling import (
     column_extremes,
     column_medians,
@@ -88,7 +88,7 @@ def _draw_words(grid: Grid, lines: Sequence[Span], first: int) -> None:
 
 
 @singledispatch
-def paint(form: object, part: Part) -> None:
+def paint(form: object, part: Grid) -> None:
     """Draw a form into a part of a grid."""
     raise TypeError(f"no drawing of {type(form).__name__} in {part.width} cells")
 
@@ -133,7 +133,7 @@ def _with_rest(row: Sequence[Span], rest: Sequence[str], left: int) -> list[Span
     return [*row, Span(shorten(words, left), MUTED)]
 
 
-def _put_row(part: Part, y: int, row: Sequence[Span]) -> None:
+def _put_row(part: Grid, y: int, row: Sequence[Span]) -> None:
     """Write entries at the right end of a row."""
     x = part.width - sum(len(cells_of(span.text)) for span in row)
     for span in row:
@@ -149,19 +149,19 @@ def cell_at(fraction: float, cells: int) -> int:
     return max(0, min(cells - 1, round(fraction * (4 * cells - 1)) // 4))
 
 
-def column_of(area: Part, x: Scale, value: float) -> int:
+def column_of(area: Grid, x: Scale, value: float) -> int:
     """The column of a value; the first or the last for one that is beyond."""
     return cell_at(x.fraction(value), area.width)
 
 
-def row_of(area: Part, y: Scale, value: float) -> int:
+def row_of(area: Grid, y: Scale, value: float) -> int:
     """The row of a value; the first or the last for one that is beyond."""
     return area.height - 1 - cell_at(y.fraction(value), area.height)
 
 
 def plot_area(
-    part: Part, x: Scale | Sequence[Tick], x_title: str, y: Scale, keys: Sequence[Key] = ()
-) -> Part:
+    part: Grid, x: Scale | Sequence[Tick], x_title: str, y: Scale, keys: Sequence[Key] = ()
+) -> Grid:
     """Draw axes with ticks and titles, and return what is between them.
 
     Args:
@@ -191,7 +191,7 @@ def plot_area(
     return area
 
 
-def _heading(part: Part, title: str, keys: Sequence[Key], spare: int) -> int:
+def _heading(part: Grid, title: str, keys: Sequence[Key], spare: int) -> int:
     """Write title and legend, and tell in how many rows; up to two more than one where so many are to spare."""
     title = shorten(title, part.width)
     part.put(0, 0, title, MUTED)
@@ -203,7 +203,7 @@ def _heading(part: Part, title: str, keys: Sequence[Key], spare: int) -> int:
 
 
 def _x_ticks(
-    part: Part, x: Scale | Sequence[Tick], gutter: int, area: Part, axis: int, reserved: int
+    part: Grid, x: Scale | Sequence[Tick], gutter: int, area: Grid, axis: int, reserved: int
 ) -> None:
     """Labels below the axis as far as they fit beside each other, each with its tick."""
     ticks = x.ticks(max(2, area.width // 12)) if isinstance(x, Scale) else x
@@ -219,7 +219,7 @@ def _x_ticks(
         free = start + width + 2
 
 
-def draw_upright(area: Part, column: int, style: str, first: int = 0, *, over: bool = False) -> None:
+def draw_upright(area: Grid, column: int, style: str, first: int = 0, *, over: bool = False) -> None:
     """A broken line down from a row; over what stands there, or behind it."""
     for row in range(first, area.height):
         if area.is_blank(column, row):
@@ -228,12 +228,12 @@ def draw_upright(area: Part, column: int, style: str, first: int = 0, *, over: b
             area.restyle(column, row, style)
 
 
-def _label(area: Part, places: Iterable[tuple[int, int]], text: str, style: str) -> None:
+def _label(area: Grid, places: Iterable[tuple[int, int]], text: str, style: str) -> None:
     """Write a label at the first of some columns and rows where it fits and nothing stands beside it."""
     any(area.label(column, row, text, style) for column, row in places)
 
 
-def _draw_level(area: Part, mark: Mark, y: Scale) -> None:
+def _draw_level(area: Grid, mark: Mark, y: Scale) -> None:
     """A broken line across, behind what stands there; its label where it hides nothing, as far right as possible."""
     row = row_of(area, y, mark.at)
     label = f" {mark.label} " if mark.short is None else mark.short
@@ -256,7 +256,7 @@ Run = tuple[Sequence[float], Sequence[float], str]
 """Places from 0 to 1 across and up that are joined by lines, and the style of these."""
 
 
-def draw_curves(area: Part, runs: Sequence[Run]) -> None:
+def draw_curves(area: Grid, runs: Sequence[Run]) -> None:
     """Draw lines in dots of braille, the last on top; what is beyond is drawn at the edge. Cells without a dot stay.
 
     plotext keeps one figure per process and colours with escape sequences. Here it draws nothing but the lines, on a canvas
@@ -305,7 +305,7 @@ _LEAST_WITH_GAP = 3
 """Columns that a bar has if one of them is to stay empty, so that neighbours can be told apart."""
 
 
-def draw_columns(area: Part, heights: Sequence[float], styles: Sequence[str]) -> None:
+def draw_columns(area: Grid, heights: Sequence[float], styles: Sequence[str]) -> None:
     """An upright bar in each column, 0 to 1 high; anything above zero shows."""
     for column, (height, style) in enumerate(zip(heights, styles, strict=True)):
         eighths = max(1, round(8 * area.height * min(1.0, height))) if height > 0 else 0
@@ -320,7 +320,7 @@ def lying_bar(fraction: float, cells: int) -> str:
 
 
 @paint.register
-def _(form: Columns, part: Part) -> None:
+def _(form: Columns, part: Grid) -> None:
     y, count = form.y, len(form.values)
     area = plot_area(part, form.ticks(part.width // 10), form.x_title, y, form.keys)
     heights = [value / y.high for value in form.values]
@@ -356,7 +356,7 @@ def _bar_span(index: int, count: int, width: int) -> tuple[int, int]:
     return start, end - (end - start >= _LEAST_WITH_GAP)
 
 
-def _raise_flag(area: Part, start: int, end: int, sign: str, style: str) -> None:
+def _raise_flag(area: Grid, start: int, end: int, sign: str, style: str) -> None:
     """Colour a bar, and put a sign above it, or into its top where there is no room."""
     top = next((row for row in range(area.height) if not area.is_blank(start, row, end - start)), area.height)
     for row in range(top, area.height):
@@ -364,7 +364,7 @@ def _raise_flag(area: Part, start: int, end: int, sign: str, style: str) -> None
     area.put((start + end - 1) // 2, max(0, top - 1), sign, style)
 
 
-def _mark_columns(area: Part, mark: Mark, y: Scale) -> None:
+def _mark_columns(area: Grid, mark: Mark, y: Scale) -> None:
     """A level, or an upright line that ends in an arrow with the label beside it."""
     if mark.is_level:
         _draw_level(area, mark, y)
@@ -377,7 +377,7 @@ def _mark_columns(area: Part, mark: Mark, y: Scale) -> None:
 
 
 @paint.register
-def _(form: Histogram, part: Part) -> None:
+def _(form: Histogram, part: Grid) -> None:
     found = form.bins(max(1, part.width - 16))
     top = max(*found.counts, found.below, found.above)
     y = Scale(0.0, float(top), form.y_title, words=lambda value: f"{value:.0f}")
@@ -392,7 +392,7 @@ def _(form: Histogram, part: Part) -> None:
     _mark_bins(area, form.marks, x)
 
 
-def _mark_bins(area: Part, marks: Sequence[Mark], x: Scale) -> None:
+def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
     """A line from top to bottom for each, its name at the top; names that would touch stand below each other."""
     free = [0] * area.height
     for mark in marks:
@@ -413,7 +413,7 @@ def _mark_bins(area: Part, marks: Sequence[Mark], x: Scale) -> None:
 
 
 @paint.register
-def _(form: Lines, part: Part) -> None:
+def _(form: Lines, part: Grid) -> None:
     x, y = form.x, form.y
     is_crowded = any(one.is_dense and len(one.points) > 4 * part.width for one in form.series)
     keys = [key for one in form.series for key in _series_keys(one, is_crowded=is_crowded)]
@@ -455,7 +455,7 @@ def _series_runs(series: Series, width: int, x: Scale, y: Scale, *, is_crowded: 
     return [(across, list(map(y.fraction, found)), style) for across, found, style in sampled]
 
 
-def _mark_edges(area: Part, series: Series, x: Scale, limits: tuple[float, float] | None) -> None:
+def _mark_edges(area: Grid, series: Series, x: Scale, limits: tuple[float, float] | None) -> None:
     if limits is None or not series.is_dense:
         return
     low, high = limits
@@ -465,7 +465,7 @@ def _mark_edges(area: Part, series: Series, x: Scale, limits: tuple[float, float
             area.put(column_of(area, x, at), row, sign, WARNING)
 
 
-def _name_ends(area: Part, series: Sequence[Series], y: Scale) -> None:
+def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
     """Names at the ends of the curves; beside each other where they end in the same row."""
     taken: set[int] = set()
     for one in reversed(series):
@@ -476,7 +476,7 @@ def _name_ends(area: Part, series: Sequence[Series], y: Scale) -> None:
         taken.add(row)
 
 
-def _label_dot(area: Part, column: int, row: int, sign: str, label: str, style: str) -> None:
+def _label_dot(area: Grid, column: int, row: int, sign: str, label: str, style: str) -> None:
     """A dot with its label above, left or below, where there is room."""
     area.put(column, row, sign, style)
     places = [(column - len(label) // 2, row - 1), (column - len(label) - 1, row), (column, row + 1)]
@@ -489,7 +489,7 @@ _KNEE = "◇"
 
 
 @paint.register
-def _(form: Points, part: Part) -> None:
+def _(form: Points, part: Grid) -> None:
     x, y = form.x, form.y
     area = plot_area(part, x, x.title, y, form.keys)
     draw_curves(area, [_run(roof.points, x, y, roof.style) for roof in reversed(form.roofs)])
@@ -526,7 +526,7 @@ _HIGH = 14
 
 
 @paint.register
-def _(form: Bars, part: Part) -> None:
+def _(form: Bars, part: Grid) -> None:
     legend = _legend_rows(form.keys, part.width, part.width, 2 if part.height >= _HIGH else 1)
     for row, spans in enumerate(legend):
         _put_row(part, row, spans)
@@ -559,7 +559,7 @@ def _(form: Bars, part: Part) -> None:
 
 
 def _put_figures(
-    part: Part, row: int, texts: Sequence[str], widths: Sequence[int], x: int, style: str
+    part: Grid, row: int, texts: Sequence[str], widths: Sequence[int], x: int, style: str
 ) -> None:
     for text, width in zip(texts, widths, strict=True):
         x += _GAP + width
@@ -578,7 +578,7 @@ _MOST_BLOCK_ROWS = 5
 
 
 @paint.register
-def _(form: Blocks, part: Part) -> None:
+def _(form: Blocks, part: Grid) -> None:
     levels = form.root.levels
     spare = part.height - levels - 1
     if spare > 0:
@@ -591,7 +591,7 @@ def _(form: Blocks, part: Part) -> None:
         _paint_block(part, block, rows, form.style(block), form.size(block))
 
 
-def _paint_block(part: Part, block: Block, rows: int, style: str, size: str) -> None:
+def _paint_block(part: Grid, block: Block, rows: int, style: str, size: str) -> None:
     """A block with its edge at the left; names stand where there is room for more than a letter or two."""
     top = block.depth * rows
     background = " on $panel" if block.depth % 2 == 0 else " on $surface"

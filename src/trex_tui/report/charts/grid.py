@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from copy import copy
 from itertools import groupby
 from typing import NamedTuple
+from unicodedata import category, east_asian_width
 
 from trex_tui.text import ELLIPSIS, is_number_with_unit, printable
 
@@ -26,9 +28,12 @@ Line = tuple[Span, ...]
 
 
 def _cell_len(char: str) -> int:
-    """Cells of a character. Rich knows the wide ones; it is loaded for the first that is not ASCII."""
-    if char.isascii() or char == ELLIPSIS:
+    """Cells of a character. Rich knows the wide ones and the marks; it is loaded for the first that may be one."""
+    if char.isascii():
         return len(char)
+    is_western = char < "\u1100" or "\u2010" <= char < "\u2630"
+    if is_western and category(char)[0] in "LNPSZ" and east_asian_width(char) not in "WF":
+        return 1
     from rich.cells import cell_len
 
     return cell_len(char)
@@ -162,106 +167,72 @@ def _numbered(labels: list[str], width: int) -> list[str]:
 
 
 class Grid:
-    """Cells, each with a character and a style. What is drawn outside is not drawn."""
+    """Cells, each with a character and a style, which its parts share. What is drawn outside is not drawn."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = max(0, width), max(0, height)
+        self._left = self._top = 0
         self._chars = [[_BLANK] * self.width for _ in range(self.height)]
         self._styles = [[""] * self.width for _ in range(self.height)]
 
+    def part(self, x: int, y: int, width: int, height: int) -> Grid:
+        """A rectangle in it, with cells counted from its own corner."""
+        part = copy(self)
+        part._left, part._top = self._left + x, self._top + y
+        part.width, part.height = max(0, min(width, self.width - x)), max(0, min(height, self.height - y))
+        return part
+
     def put(self, x: int, y: int, text: str, style: str = "") -> None:
         """Write text from a cell on. What does not fit is cut; half a wide character becomes a blank."""
-        if not 0 <= y < self.height:
+        cells = cells_of(printable(text))[max(0, -x) : max(0, self.width - x)]
+        if not cells or not 0 <= y < self.height:
             return
-        cells = cells_of(printable(text))
-        if x < 0:
-            cells, x = cells[-x:], 0
-        cells = cells[: self.width - x] if x < self.width else []
-        if not cells:
-            return
-        row = self._chars[y]
-        self._mend(row, x, x + len(cells))
-        if cells[0] == _TAIL:
-            cells[0] = _BLANK
-        if _cell_len(cells[-1]) > 1:
-            cells[-1] = _BLANK
-        row[x : x + len(cells)] = cells
-        self._styles[y][x : x + len(cells)] = [style] * len(cells)
-
-    @staticmethod
-    def _mend(row: list[str], start: int, end: int) -> None:
-        """Leave no half of a wide character at either side of what is overwritten."""
+        row, start = self._chars[self._top + y], self._left + max(0, x)
+        end = start + len(cells)
+        # No half of a wide character is left at either side of what is overwritten, or at an end of the text.
         if row[start] == _TAIL:
             row[start - 1] = _BLANK
         if end < len(row) and row[end] == _TAIL:
             row[end] = _BLANK
+        if cells[0] == _TAIL:
+            cells[0] = _BLANK
+        if _cell_len(cells[-1]) > 1:
+            cells[-1] = _BLANK
+        row[start:end] = cells
+        self._styles[self._top + y][start:end] = [style] * len(cells)
 
     def restyle(self, x: int, y: int, style: str, width: int = 1) -> None:
         """Change the style of what stands in some cells of a row."""
         if 0 <= y < self.height:
             for column in range(max(0, x), min(self.width, x + width)):
-                self._styles[y][column] = style
+                self._styles[self._top + y][self._left + column] = style
 
     def is_blank(self, x: int, y: int, width: int = 1) -> bool:
         """Whether nothing stands in some cells of a row; what is outside is not blank."""
-        inside = 0 <= y < self.height and x >= 0 and x + width <= self.width
-        return inside and all(char == _BLANK for char in self._chars[y][x : x + width])
-
-    def part(self, x: int, y: int, width: int, height: int) -> Part:
-        """A rectangle in it, with cells counted from its own corner."""
-        return Part(self, x, y, width, height)
-
-    def lines(self) -> tuple[Line, ...]:
-        """Every row, as text in as few spans as its styles allow."""
-        return tuple(
-            tuple(_spans(chars, styles)) for chars, styles in zip(self._chars, self._styles, strict=True)
-        )
-
-
-def _spans(chars: list[str], styles: list[str]) -> Iterator[Span]:
-    x = 0
-    for style, run in groupby(styles):
-        end = x + len(list(run))
-        yield Span("".join(chars[x:end]), style)
-        x = end
-
-
-class Part:
-    """A rectangle of a grid."""
-
-    def __init__(self, grid: Grid, x: int, y: int, width: int, height: int) -> None:
-        self._grid, self.x, self.y = grid, x, y
-        self.width, self.height = max(0, width), max(0, height)
-
-    def part(self, x: int, y: int, width: int, height: int) -> Part:
-        """A rectangle in this one."""
-        return Part(
-            self._grid, self.x + x, self.y + y, min(width, self.width - x), min(height, self.height - y)
-        )
-
-    def put(self, x: int, y: int, text: str, style: str = "") -> None:
-        """As for the grid, cut to the rectangle."""
-        cells = cells_of(printable(text))[: max(0, self.width - x)]
-        if x < 0:
-            cells, x = cells[-x:], 0
-        if 0 <= y < self.height and cells:
-            self._grid.put(self.x + x, self.y + y, "".join(cells), style)
-
-    def restyle(self, x: int, y: int, style: str, width: int = 1) -> None:
-        """As for the grid."""
-        if 0 <= y < self.height:
-            self._grid.restyle(self.x + x, self.y + y, style, min(width, self.width - x))
-
-    def is_blank(self, x: int, y: int, width: int = 1) -> bool:
-        """As for the grid."""
-        inside = 0 <= y < self.height and x >= 0 and x + width <= self.width
-        return inside and self._grid.is_blank(self.x + x, self.y + y, width)
+        if not (0 <= y < self.height and x >= 0 and x + width <= self.width):
+            return False
+        start = self._left + x
+        return all(char == _BLANK for char in self._chars[self._top + y][start : start + width])
 
     def label(self, x: int, y: int, text: str, style: str = "") -> bool:
         """Write text where it fits and nothing stands beside it; tell whether it did."""
-        x = max(0, min(x, self.width - len(cells_of(text))))
-        start, end = max(0, x - 1), min(self.width, x + len(cells_of(text)) + 1)
+        width = len(cells_of(text))
+        x = max(0, min(x, self.width - width))
+        start, end = max(0, x - 1), min(self.width, x + width + 1)
         if not self.is_blank(start, y, end - start):
             return False
         self.put(x, y, text, style)
         return True
+
+    def lines(self) -> tuple[Line, ...]:
+        """Every row, as text in as few spans as its styles allow."""
+        return tuple(map(_spans, self._chars, self._styles))
+
+
+def _spans(chars: list[str], styles: list[str]) -> Line:
+    spans, x = [], 0
+    for style, run in groupby(styles):
+        end = x + len(list(run))
+        spans.append(Span("".join(chars[x:end]), style))
+        x = end
+    return tuple(spans)

@@ -7,7 +7,6 @@ class, and its colour on a light page as a presentation attribute, and draws in 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from html import escape
@@ -15,8 +14,9 @@ from html import escape
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.report.charts.figure import MUTED, Palette
+from trex_tui.report.charts.grid import cells_of, shorten
 from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
-from trex_tui.text import ELLIPSIS, printable, shorten_middle
+from trex_tui.text import printable, shorten_middle
 
 ROOT = "trex-chart"
 """Class of every picture."""
@@ -237,28 +237,12 @@ def sign(char: str, x: float, y: float, style: str, title: str | None = None, si
     return tag("circle", titled(title), **look, cx=x, cy=y, r=size * _ROUND.get(solid, 1.0))
 
 
-def columns_of(text: str) -> int:
-    """Characters' widths of harmless text: two for a wide character."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
-
-
 def width_of(text: str) -> float:
     """How wide a line of text is."""
-    return CHAR * columns_of(printable(text))
+    return CHAR * len(cells_of(printable(text)))
 
 
 def cut(text: str, room: float) -> str:
-    """Harmless text that is at most so wide: head and tail of it, since the tail of a name tells it from its siblings."""
-    most = max(1, int(room / CHAR))
+    """Harmless text that is at most so wide."""
     text = printable(text)
-    if columns_of(text) <= most:
-        return text
-    if not text.isascii():
-        most = max(1, most * len(text) // columns_of(text))
-    tail = (most - 1) * 3 // 5
-    return text[: most - 1 - tail] + ELLIPSIS + (text[len(text) - tail :] if tail else "")
+    return text if width_of(text) <= room else shorten(text, max(1, int(room / CHAR)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from xml.sax.saxutils import escape, quoteattr
 
+from trex_tui.report.charts.grid import cells_of
 from trex_tui.report.graph.layout import GAP, Layering, layered, middles
 from trex_tui.report.graph.model import HIGHLIGHT, EdgeRole, EngineGraph, Node, NodeRole, Paint
 from trex_tui.text import printable
@@ -68,13 +68,11 @@ def write_svg(graph: EngineGraph) -> str:
     return "\n".join(body) + "\n"
 
 
-def _cells(text: str) -> int:
-    """Columns of a monospaced font: East Asian letters take two."""
-    return len(text) + sum(unicodedata.east_asian_width(char) in "WF" for char in text if char > "\u02ff")
-
-
 def _placed(graph: EngineGraph) -> _Picture:
-    widths = [2 * _PADDING + _CELL * max(map(_cells, node.lines), default=4) for node in graph.nodes]
+    widths = [
+        2 * _PADDING + _CELL * max((len(cells_of(line)) for line in node.lines), default=4)
+        for node in graph.nodes
+    ]
     heights = [2 * _PADDING + _LINE * max(1, len(node.lines)) for node in graph.nodes]
     layering = layered(len(graph.nodes), [(edge.source, edge.target) for edge in graph.edges])
     x = middles(layering, widths)
@@ -218,7 +216,7 @@ def _legend(graph: EngineGraph, width: float) -> Iterator[str]:
     yield f'<text class="t" x="{_MARGIN:g}" y="26">{escape(graph.title)}</text>'
     x, y = _MARGIN, 38.0
     for text, paint in graph.legend:
-        wide = 24.0 + _CELL * _cells(text)
+        wide = 24.0 + _CELL * len(cells_of(text))
         if x + wide > width and x > _MARGIN:
             x, y = _MARGIN, y + 18.0
         yield _swatch(x, y, text, paint)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
-from trex_tui.artifacts.host_state import cut
+from trex_tui.artifacts.capture_manifest import cut
 from trex_tui.text import format_bytes, format_count, plural, printable
 
 if TYPE_CHECKING:
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from trex_tui.capture.plan import RunPlan
-    from trex_tui.capture.process import ProcessOutcome
-    from trex_tui.capture.progress import RunProgress
+    from trex_tui.capture.process import ProcessOutcome, RunProgress
     from trex_tui.capture.verdict import RunVerdict
 
 MOST_WARNINGS = 20
@@ -66,13 +65,11 @@ class CaptureView(AbstractContextManager["CaptureView"]):
         self.stream.flush()
 
     def begin(self, run: RunPlan, place: int, total: int) -> None:
-        """A run starts."""
         which = f" {run.number}" if run.number > 1 else ""
         self.title = f"[{place}/{total}] {run.role}{which}"
         self.stage, self.told, self.last_sign_s = "", 0, 0.0
 
     def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
-        """Tell what is new."""
         self._warn(seen)
         if seen.stage != self.stage:
             self.stage = seen.stage
@@ -83,16 +80,13 @@ class CaptureView(AbstractContextManager["CaptureView"]):
             self.say(f"{self.title}: {clock(elapsed_s)} {' · '.join(facts(seen, rss_bytes))}")
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
-        """A run has ended."""
         how = "passed" if verdict.passed else verdict.sentence
         self.say(f"{self.title}: {clock(outcome.wall_s)} {how}")
 
     def note(self, text: str) -> None:
-        """One sentence."""
         self.say(text)
 
     def say(self, text: str) -> None:
-        """One line."""
         self.stream.write(f"trex-tui: {self.prefix}{printable(text)}\n")
         self.stream.flush()
 
@@ -104,7 +98,6 @@ class CaptureView(AbstractContextManager["CaptureView"]):
         self.told = max(self.told, len(seen.warnings))
 
     def warn(self, text: str) -> None:
-        """A line that is a warning of trtexec."""
         self.say(text)
 
 
@@ -135,7 +128,6 @@ class LiveView(CaptureView):
         self.live: Live | None = None
 
     def begin(self, run: RunPlan, place: int, total: int) -> None:
-        """A run starts: the live lines appear."""
         from rich.live import Live
 
         super().begin(run, place, total)
@@ -143,7 +135,6 @@ class LiveView(CaptureView):
         self.live.start()
 
     def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
-        """Draw again."""
         self._warn(seen)
         if self.live is not None:
             from rich.constrain import Constrain
@@ -164,16 +155,13 @@ class LiveView(CaptureView):
         return lines
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
-        """The live lines go; one stays."""
         self._close()
         super().end(outcome, verdict)
 
     def say(self, text: str) -> None:
-        """A line above the live ones."""
         self._print(f"trex-tui: {printable(text)}", "")
 
     def warn(self, text: str) -> None:
-        """A warning, marked as one."""
         self._print(printable(text), "yellow")
 
     def _print(self, text: str, style: str) -> None:
