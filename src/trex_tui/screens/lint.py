@@ -28,11 +28,11 @@ from trex_tui.report.views.lint import (
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob, SuppressionAsked
 from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
-from trex_tui.text import format_ms
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import muted, textual_columns
 from trex_tui.widgets.table_model import Column as TableColumn
 
 STAKE = "stake_ms"
@@ -40,32 +40,16 @@ STAKE = "stake_ms"
 
 def finding_columns() -> list[TableColumn[Entry]]:
     """The columns of the findings, with the colours of a terminal."""
-    styles = {
-        "mark": _style,
-        "rule": _style,
-        "title": lambda entry: "" if entry.severity in LEVELS else "$muted",
-        "where": lambda _: "$muted",
-        "confidence": lambda _: "$muted",
-    }
-    return [
-        TableColumn(
-            column.key,
-            column.title,
-            column.value or _style,
-            format=format_ms if column.key == STAKE else str,
-            align="right" if column.is_number else "left",
-            width=column.width,
-            flex=column.flex,
-            priority=column.priority,
-            style=styles.get(column.key),
-            description=column.help,
-        )
-        for column in SCREEN_COLUMNS
-    ]
-
-
-def _style(entry: Entry) -> str:
-    return severity_style(entry.severity)
+    by_severity = {"style": lambda entry: severity_style(entry.severity)}
+    return textual_columns(
+        SCREEN_COLUMNS,
+        mark=by_severity,
+        rule=by_severity,
+        title={"style": lambda entry: "" if entry.severity in LEVELS else "$muted"},
+        layers={"format": str},
+        where={"style": muted},
+        confidence={"style": muted},
+    )
 
 
 LOOKING = "The rules are looking …"
@@ -93,14 +77,12 @@ class LintPane(TablePane[Entry], ShowsLint):
         self.words: LinkedText = LinkedText(id="lint-words")
 
     def compose(self) -> ComposeResult:
-        """Counts, findings, what the one under the cursor means."""
         yield SummaryLine(id="lint-summary")
         with Container(id="lint-parts"):
             yield self.table
             yield self.words
 
     def on_mount(self) -> None:
-        """Say that the rules are looking."""
         self._tell()
 
     def show_lint(self, job: LintJob) -> None:
@@ -127,7 +109,6 @@ class LintPane(TablePane[Entry], ShowsLint):
         return self._layers is None or not self._layers.isdisjoint(entry.layers)
 
     def on_resize(self) -> None:
-        """The line above has another room now."""
         self._tell_head()
 
     def _tell(self) -> None:
@@ -185,7 +166,6 @@ class LintPane(TablePane[Entry], ShowsLint):
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the finding is about the engine as a whole."""
         entry = self.table.cursor_item
         return entry is not None and not entry.layers
 
@@ -220,11 +200,9 @@ class LintPane(TablePane[Entry], ShowsLint):
         self.post_message(LayerChosen(self.engine.layers[entry.layers[self._step]]))
 
     def action_toggle_order(self) -> None:
-        """Order by severity, or by the milliseconds at stake."""
         self.table.sort_by(None if self.table.sort_keys else STAKE)
 
     def action_choose_rule(self) -> None:
-        """Show the findings of one rule only, or of all again."""
         if self.result is None:
             return
         counts = Counter(entry.rule for entry in self._entries())
@@ -237,7 +215,6 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._fill()
 
     def action_suppress(self) -> None:
-        """Leave the finding out, with a reason."""
         entry = self.table.cursor_item
         if entry is None or entry.judged is None or entry.suppressed is not None:
             self.notify("Only a finding can be left out.", markup=False)
