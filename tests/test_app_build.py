@@ -10,7 +10,7 @@ import pytest
 
 from build_cases import BUILD, GONE, HEAD, QUIET, STEM, write_log
 from helpers import ARTIFACTS, some
-from trex_tui.buildlog import log_cache as shared
+from trex_tui.buildlog import reader as shared
 from trex_tui.lint import trtexec_runs as logs
 from trex_tui.screens import build_job as building
 from trex_tui.screens.build import BuildPane

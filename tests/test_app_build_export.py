@@ -13,9 +13,8 @@ from trex_tui.analysis.build import build_facts, tactic_rows
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.buildlog import read_build_log
 from trex_tui.engine import load_engine
-from trex_tui.report.document import Column, make_table
+from trex_tui.report.document import Column, Listing, make_table
 from trex_tui.report.export import ExportFormat, listing_as
-from trex_tui.report.listing import Listing
 from trex_tui.report.views.build import build_listing
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.export import ExportScreen

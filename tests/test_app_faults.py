@@ -40,7 +40,7 @@ WORKERS: list[tuple[str, str, tuple[str, ...]]] = [
     ("memory", "trex_tui.screens.memory.memory_figures", (DIGITS["memory"],)),
     ("facts", "trex_tui.screens.layers.derived", (DIGITS["layers"],)),
     ("chart", "trex_tui.screens.charts.draw", (DIGITS["charts"],)),
-    ("log", "trex_tui.buildlog.log_cache.shared_log", (DIGITS["build"],)),
+    ("log", "trex_tui.buildlog.reader.shared_log", (DIGITS["build"],)),
     ("filter", "trex_tui.screens.engine.filter_layers", ("slash", "c")),
 ]
 

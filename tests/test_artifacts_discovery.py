@@ -11,9 +11,9 @@ import pytest
 from helpers import GRAPH, PROFILE, messages, names_of, timing_row, write_files
 from trex_tui.artifacts import ArtifactKind, find, scan
 from trex_tui.artifacts.discover import ArtifactSet, with_unique_names
+from trex_tui.artifacts.metadata import version_of_log, version_of_number, version_of_plan
 from trex_tui.artifacts.naming import stem_of
 from trex_tui.artifacts.sniff import sniff
-from trex_tui.artifacts.tensorrt_version import version_of_log, version_of_number, version_of_plan
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import ArtifactError, Severity, TrexError
 

@@ -14,7 +14,7 @@ from test_buildlog_reader import BUILD, LOGS
 from trex_tui.analysis.build import build_facts, tactic_rows
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.artifacts.sniff import sniff
-from trex_tui.buildlog.log_cache import shared_log
+from trex_tui.buildlog.reader import shared_log
 from trex_tui.cli import main
 from trex_tui.engine.engine import load_engine
 from trex_tui.report.views.build_details import tuned_summary

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from helpers import ARTIFACTS
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.buildlog import BuildTrace, lines, read_build_log, reader
-from trex_tui.buildlog import log_cache as shared
+from trex_tui.buildlog import reader as shared
 from trex_tui.buildlog.reader import read_outline
 from trex_tui.engine import load_engine
 from trex_tui.errors import ArtifactError

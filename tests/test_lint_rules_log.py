@@ -12,7 +12,7 @@ import pytest
 from helpers import ARTIFACTS
 from lint_engines_b import check, convolution, engine_of, image, layer, only, reformat, silent, unchecked
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.buildlog import log_cache as shared
+from trex_tui.buildlog import reader as shared
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.lint.model import Severity
 from trex_tui.lint.run import run

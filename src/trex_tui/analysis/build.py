@@ -244,13 +244,11 @@ class LayerChoice:
 
     @property
     def is_near_tie(self) -> bool:
-        """Whether another tactic is as good, within `NEAR_TIE_PCT`."""
         margin = self.margin_pct
         return margin is not None and abs(margin) < NEAR_TIE_PCT
 
     @property
     def precision(self) -> DataType | None:
-        """Type of the first input, in the chosen formats."""
         return precision_of(self.combination) if self.combination else None
 
     @property
@@ -540,7 +538,6 @@ class TunedLayer(NamedTuple):
 
     @property
     def is_near_tie(self) -> bool:
-        """Whether another tactic is as good, within `NEAR_TIE_PCT`."""
         return self.margin_pct is not None and abs(self.margin_pct) < NEAR_TIE_PCT
 
 
@@ -603,7 +600,6 @@ class BuildFacts:
 
     @cached_property
     def by_layer(self) -> dict[int, TunedLayer]:
-        """What the engine's layers came of, by their index."""
         return {index: tuned for tuned in self.tuned for index in tuned.layers}
 
     @property

@@ -8,11 +8,13 @@ since (users can ask for other percentiles: then the rest of the list has no nam
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trex_tui.artifacts.input_files import finite_number, load_json, without_depths
+from trex_tui.artifacts.input_files import decode_text, finite_number, load_json, read_head, without_depths
+from trex_tui.artifacts.sniff import HEAD_BYTES, unpacked_head
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _PERCENTILES_BY_LENGTH = {5: (99.0,), 7: (90.0, 95.0, 99.0)}
@@ -155,3 +157,45 @@ def _unclear_latency(metadata: Metadata, paths: list[Path]) -> list[Diagnostic]:
         f"has {len(value)} values; after min, max, mean and median it is unknown which percentiles they are"
     )
     return [Diagnostic(Severity.INFO, paths[-1], "performance_summary.Latency", message)]
+
+
+_BANNER = re.compile(r"TensorRT\.trtexec \[TensorRT v(\d{1,9})\]")
+_VERSION_LINE = re.compile(r"TensorRT version: (\d{1,9}\.\d{1,9}\.\d{1,9})")
+
+
+def version_of_number(number: int) -> str:
+    """Decode the number in trtexec's banner.
+
+    Up to 9.3 it is major·1000 + minor·100 + patch, from 10.0 on major·10000 + minor·100 + patch.
+
+    >>> version_of_number(8601), version_of_number(101601)
+    ('8.6.1', '10.16.1')
+    """
+    if number < 10_000:
+        return f"{number // 1000}.{number // 100 % 10}.{number % 100}"
+    return f"{number // 10_000}.{number // 100 % 100}.{number % 100}"
+
+
+def version_of_log(path: Path) -> str | None:
+    """TensorRT version stated in the head of a trtexec log, or None."""
+    try:
+        data = unpacked_head(read_head(path, HEAD_BYTES))
+    except (OSError, zlib.error):
+        return None
+    head = decode_text(data)
+    if match := _VERSION_LINE.search(head):
+        return match[1]
+    if match := _BANNER.search(head):
+        return version_of_number(int(match[1]))
+    return None
+
+
+def version_of_plan(path: Path) -> str | None:
+    """TensorRT version that built a plan file: bytes 24 to 26 of plans of 8.6 and later; None where they make no sense."""
+    try:
+        head = read_head(path, 28)
+    except OSError:
+        return None
+    if len(head) < 28 or not head.startswith(b"ftrt") or not 8 <= head[24] <= 20:
+        return None
+    return f"{head[24]}.{head[25]}.{head[26]}"

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
-from trex_tui.artifacts.metadata import Metadata, read_metadata
+from trex_tui.artifacts.metadata import Metadata, read_metadata, version_of_log, version_of_plan
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.profile import Profile, read_profile
-from trex_tui.artifacts.tensorrt_version import version_of_log, version_of_plan
 from trex_tui.artifacts.timing import Timing, read_timing
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
@@ -118,7 +117,7 @@ def _with_logs(
     Nothing of this takes what a log says of tuning, which is most of a long one.
     """
     from trex_tui.buildlog import log_records as as_records
-    from trex_tui.buildlog.log_cache import shared_outline
+    from trex_tui.buildlog.reader import shared_outline
 
     layer_info, profile, metadata = known.layer_info, known.profile, known.metadata
     is_alone = layer_info is None and profile is None

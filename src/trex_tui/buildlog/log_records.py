@@ -173,7 +173,7 @@ def read_log_options(path: Path, *, of_timed_run: bool = False) -> LogOptions:
         path: The log.
         of_timed_run: Of several runs in it, ask for the one that was timed instead of the one that built the engine.
     """
-    from trex_tui.buildlog.log_cache import shared_outline
+    from trex_tui.buildlog.reader import shared_outline
     from trex_tui.buildlog.spans import SECTIONS
 
     try:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-from trex_tui.artifacts.tensorrt_version import version_of_number
+from trex_tui.artifacts.metadata import version_of_number
 from trex_tui.buildlog.build_trace import (
     DumpForm,
     LayerDump,

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from trex_tui.artifacts.tensorrt_version import version_of_number
+from trex_tui.artifacts.metadata import version_of_number
 from trex_tui.errors import TrexError
 
 Version = tuple[int, ...]

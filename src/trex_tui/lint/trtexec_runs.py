@@ -139,7 +139,7 @@ def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
     path = engine.files.get(kind)
     if path is None:
         return None
-    from trex_tui.buildlog.log_cache import shared_log  # 25 ms, and most sets have no log
+    from trex_tui.buildlog.reader import shared_log  # 25 ms, and most sets have no log
 
     try:
         return shared_log(path)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.text import (
     MISSING,
@@ -283,3 +283,29 @@ def unit_of(column: Column) -> str:
     if column.unit is not None:
         return column.unit
     return next((unit for end, unit in _UNITS.items() if column.key.endswith(end)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table as a file of its own.
+
+    Attributes:
+        schema: What the JSON object says it is: `trex-tui/build-tactics/1`.
+        source: The file that the rows are out of.
+        table: Its id is what the rows are called in JSON.
+    """
+
+    schema: str
+    source: str
+    table: Table
+
+
+class ListingOffer(NamedTuple):
+    """A listing that is made when it is wanted: of all tactics of a long build that takes seconds.
+
+    Attributes:
+        key: The id of the table that `make` makes.
+    """
+
+    key: str
+    make: Callable[[], Listing]

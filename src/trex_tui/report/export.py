@@ -27,9 +27,9 @@ from trex_tui.report.views.layers import layers_csv, layers_document, layers_mar
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
+    from trex_tui.report.document import Listing
     from trex_tui.report.graph.engine_graph import GraphOptions
     from trex_tui.report.graph.model import EngineGraph
-    from trex_tui.report.listing import Listing
     from trex_tui.report.views.compare import Shown
 
 ENDINGS = {

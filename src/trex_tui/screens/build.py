@@ -27,9 +27,9 @@ from trex_tui.screens.pane import (
 )
 from trex_tui.text import format_bytes, format_ms, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.build_outline import Outline
 from trex_tui.widgets.build_tables import (
     OUTLINES,
+    Outline,
     View,
     fill_tables,
     fill_tactics,
@@ -88,7 +88,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self.words: TextView = TextView(self._make_words, id="build-words")
 
     def compose(self) -> ComposeResult:
-        """Summary, tables of which one is shown, words."""
         yield SummaryLine(id="build-summary")
         with Container(id="build-parts"):
             with Vertical(id="build-main"):
@@ -97,7 +96,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
             yield self.words
 
     def on_mount(self) -> None:
-        """Nothing is known yet."""
         self._arrange()
 
     # What is read
@@ -116,7 +114,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self._show_facts(facts)
 
     def _show_facts(self, facts: BuildFacts) -> None:
-        """Show what the log tells; stay with the layer that was current."""
         outline = self.facts
         self.facts, self.problem, self.tuned = facts, "", None
         self._summaries.clear()
@@ -139,16 +136,13 @@ class BuildPane(TablePane[Any], ShowsBuild):
 
     @property
     def table(self) -> VirtualTable[Any]:  # type: ignore[override]  # one of several
-        """The table on screen."""
         return self.tables.tactics if self.tuned is not None else self.tables.of(self.view)
 
     @property
     def is_nothing(self) -> bool:
-        """Whether there is no table to show."""
         return self.facts is None or (self.tuned is None and is_empty(self.tables, self.facts, self.view))
 
     def _arrange(self) -> None:
-        """Show the table of the view, or words alone where there is nothing."""
         for table in self.tables:
             table.display = table is self.table
         self.chart.display = self.view is View.MEMORY and self.tuned is None
@@ -302,7 +296,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What there is something to do with."""
         if self.facts is None and action in _OF_LOG:
             return False
         is_outline = self.tuned is None and self.view in OUTLINES
@@ -319,7 +312,6 @@ class BuildPane(TablePane[Any], ShowsBuild):
         return super().check_action(action, parameters)
 
     def show_view(self, view: View) -> None:
-        """Show something else of the build."""
         had_keyboard = self.screen.focused in (self.words, *self.tables)
         self.view, self.tuned = view, None
         self.words.scroll_to(y=0, animate=False)
@@ -328,12 +320,10 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self.screen.set_focus(self.main_part)
 
     def action_next_view(self) -> None:
-        """Show the next view; the first after the last."""
         views = list(View)
         self.show_view(views[(views.index(self.view) + 1) % len(views)])
 
     def action_choose_view(self) -> None:
-        """Offer the views by what they answer."""
         width = max(len(view.value) for view in View)
         options = {view.value: f"{view.value:<{width}}  {view.help}" for view in View}
         self.app.push_screen(ChooseScreen("Show of the build", options, self.view.value), self._view_chosen)
@@ -376,17 +366,14 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self.action_leave_tactics()
 
     def action_leave_tactics(self) -> None:
-        """Show the layers again."""
         if self.tuned is not None:
             self.show_view(View.LAYERS)
 
     def action_expand_all(self) -> None:
-        """Expand every line of the outline."""
         if isinstance(self.table, Outline):
             self.table.action_expand_all()
 
     def action_collapse_all(self) -> None:
-        """Collapse every line of the outline."""
         if isinstance(self.table, Outline):
             self.table.action_collapse_all()
 

@@ -83,7 +83,7 @@ class BuildJob:
             self.ask(engine)
 
     def _read(self, path: Path, engine: Engine) -> None:
-        from trex_tui.buildlog.log_cache import shared_log, shared_outline
+        from trex_tui.buildlog.reader import shared_log, shared_outline
         from trex_tui.report.views.build import check_build_log
 
         worker = get_current_worker()

@@ -38,7 +38,7 @@ from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.layer_columns import LATENCY_COLUMNS
 
 if TYPE_CHECKING:
-    from trex_tui.report.listing import ListingOffer
+    from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
 
 

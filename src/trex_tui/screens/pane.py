@@ -20,7 +20,7 @@ from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_model import Row, SortKey
 
 if TYPE_CHECKING:
-    from trex_tui.report.listing import ListingOffer
+    from trex_tui.report.document import ListingOffer
     from trex_tui.report.views.compare import Shown
     from trex_tui.screens.build_job import BuildJob
     from trex_tui.screens.lint_job import LintJob

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from operator import attrgetter
@@ -17,8 +17,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.build_charts import TacticTimes, memory_chart, tactic_histogram
 from trex_tui.report.charts.grid import Line as ChartLine
 from trex_tui.report.document import Column as DocumentColumn
-from trex_tui.report.listing import ListingOffer
+from trex_tui.report.document import ListingOffer
 from trex_tui.report.views import build
+from trex_tui.report.views.build import Node
 from trex_tui.report.views.build_details import (
     item_lines,
     memory_lines,
@@ -29,12 +30,73 @@ from trex_tui.report.views.build_details import (
 )
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import plural
-from trex_tui.widgets.build_outline import Outline
+from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.layer_columns import BAR_WIDTH
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_model import Column, SortKey, TableModel
 from trex_tui.widgets.text_view import TextLine
+
+
+class _OutlineModel(TableModel[Node]):
+    """Keeps the sort keys and leaves the order alone: it is made where lines are put below others."""
+
+    def sort(self, keys: Iterable[SortKey]) -> None:
+        super().sort(())
+        self.sort_keys = tuple(keys)
+
+
+class Outline(ExpandableTable[Node]):
+    """An outline. Sorting changes the order of lines that stand below the same one, and takes what is below along."""
+
+    indent_below_top = " "
+
+    def __init__(self, columns: Sequence[Column[Node]], *, id: str) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._model = _OutlineModel()
+        self.set_columns(columns)
+        self._outline: Sequence[Node] = ()
+
+    def show_nodes(self, nodes: Sequence[Node]) -> None:
+        self._outline = nodes
+        self.expanded = {node.key for node in _every(nodes) if node.is_open}
+        self.rebuild()
+
+    def rows_below(self, row: Node | None) -> Sequence[Node]:
+        return self._in_order(self._outline if row is None else row.children)
+
+    def key_of(self, row: Node) -> Hashable:
+        return row.key
+
+    def is_expandable(self, row: Node) -> bool:
+        return bool(row.children)
+
+    def _in_order(self, nodes: Sequence[Node]) -> Sequence[Node]:
+        if not self.sort_keys:
+            return nodes
+        level: TableModel[Node] = TableModel()
+        level.set_columns(self.columns)
+        level.set_rows(nodes, None)
+        level.sort(self.sort_keys)
+        return [nodes[index] for index in level.shown]
+
+    def set_sort(self, keys: Iterable[SortKey]) -> None:
+        """Sort at every depth; expanded lines stay expanded."""
+        before = self.sort_keys
+        super().set_sort(keys)
+        if self.sort_keys != before:
+            self.rebuild()
+
+    @property
+    def has_lines(self) -> bool:
+        return bool(self._outline)
+
+
+def _every(nodes: Sequence[Node]) -> Iterator[Node]:
+    for node in nodes:
+        yield node
+        yield from _every(node.children)
+
 
 IN_ENGINE, CHOSEN, FASTEST, SKIPPED, CACHED_MARK, TIE = "◆", "C", "F", "x", "=", "≈"
 LEGEND = f"{IN_ENGINE} in the engine · {CHOSEN} chosen · {FASTEST} fastest · {SKIPPED} skipped"
@@ -211,7 +273,6 @@ class View(Enum):
 
     @property
     def help(self) -> str:
-        """What it answers."""
         return _TEXTS[self][0]
 
 
@@ -245,7 +306,6 @@ class Tables(NamedTuple):
     tactics: VirtualTable[TacticRow]
 
     def of(self, view: View) -> VirtualTable[Any]:
-        """The table of a view."""
         found: VirtualTable[Any] = getattr(self, view.value)
         return found
 

@@ -25,11 +25,10 @@ from trex_tui.analysis.build import (
 )
 from trex_tui.buildlog.build_trace import BuildTrace, Fusion, FusionKind, OptimizerPass, PhaseKind
 from trex_tui.buildlog.layer_tuning import InsertedReformat, LayerTuning, hex_id
-from trex_tui.buildlog.log_cache import shared_log
+from trex_tui.buildlog.reader import shared_log
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError
-from trex_tui.report.document import Column, Section, Table, make_table
-from trex_tui.report.listing import Listing
+from trex_tui.report.document import Column, Listing, Section, Table, make_table
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
