@@ -325,4 +325,4 @@ def test_warm_up_looks_like_a_change_of_level(real: RealSet) -> None:
     assert timing is not None
     whole = stability(timing.latency_ms, timing.columns["startComputeMs"])
     assert whole.windows_range_pct == pytest.approx(5.2, abs=0.06)
-    assert whole.verdict is Verdict.STEPS
+    assert whole.verdict is Verdict.SPREAD
