@@ -16,8 +16,6 @@ from trex_tui.errors import TrexError
 from trex_tui.report.graph.engine_graph import (
     GraphOptions,
     build_graph,
-    close_loops,
-    follow_regions,
     label_parts,
 )
 from trex_tui.report.graph.model import HIGHLIGHT, UNKNOWN, ColorBy, EdgeRole, EngineGraph, NodeRole
@@ -51,21 +49,8 @@ def test_nodes_and_edges_are_those_of_trex(trex_reference: dict[str, Any], prefi
 
 
 @pytest.mark.parametrize("real", real_sets(having=["graph"]))
-def test_values_of_regions_are_the_links_of_the_engine(real: RealSet) -> None:
+def test_nodes_stand_in_an_order_in_which_data_runs_forward(real: RealSet) -> None:
     engine = load_engine(real.paths())
-    regions = follow_regions(engine.layers)
-    close_loops(regions, frozenset())
-    found = Counter(
-        (writer, index, name, port, is_loop)
-        for name, values in regions.items()
-        for value in values
-        for is_loop, readers in ((False, value.readers), (True, value.loop_readers))
-        for writer in value.writers
-        for index, port in readers
-    )
-    assert found == Counter(
-        (one.source, one.target, one.tensor, one.port, one.is_loop) for one in engine.links
-    )
     graph = build_graph(engine, GraphOptions())
     order = [node.order for node in graph.nodes]
     assert order == sorted(order)

@@ -50,7 +50,11 @@ def run_capture(options: argparse.Namespace) -> int:
         raise TrexError("--with-engine goes with --host; here the engine is always part of the set")
     request = capture_request(options, wanted)
     code, outdir = _capture_over_ssh(options, request) if options.host else _capture_here(options, request)
-    return code if code != _OK or outdir is None else _offer(outdir, options.open)
+    if code != _OK or outdir is None or not _wants_open(options.open):
+        return code
+    from trex_tui.cli import main
+
+    return main(["open", str(outdir.absolute())])  # absolute: a relative path may look like an option
 
 
 def capture_options(options: argparse.Namespace) -> CaptureOptions:
@@ -208,24 +212,19 @@ def _report(result: CaptureResult, view: CaptureView) -> int:
     return int(ExitCode.TRTEXEC_FAILED)
 
 
-def _offer(outdir: Path, wants_open: bool | None) -> int:
-    """Open the set if that is wanted; ask where somebody can answer."""
+def _wants_open(asked: bool | None) -> bool:
+    """Whether to open the set; ask where nothing was said and somebody can answer."""
     from trex_tui.widgets.terminal import can_draw
 
-    if wants_open is None:
-        streams = (sys.stdin, sys.stdout, sys.stderr)
-        if not can_draw(os.environ, is_terminal=all(stream.isatty() for stream in streams)):
-            return _OK
-        sys.stderr.write("explore it now? [Y/n] ")
-        sys.stderr.flush()
-        try:
-            wants_open = sys.stdin.readline().strip().lower() in ("", "y", "yes")
-        except KeyboardInterrupt:  # the capture is done: this only says no to the question
-            sys.stderr.write("\n")
-            wants_open = False
-    if not wants_open:
-        return _OK
-    from trex_tui.cli import main
-
-    # Absolute: a relative path may look like an option.
-    return main(["open", str(outdir.absolute())])
+    if asked is not None:
+        return asked
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if not can_draw(os.environ, is_terminal=all(stream.isatty() for stream in streams)):
+        return False
+    sys.stderr.write("explore it now? [Y/n] ")
+    sys.stderr.flush()
+    try:
+        return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+    except KeyboardInterrupt:  # the capture is done: this only says no to the question
+        sys.stderr.write("\n")
+        return False

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+<<<<<<< HEAD
 from typing import TYPE_CHECKING
+=======
+from operator import attrgetter
+>>>>>>> main
 
 from trex_tui.engine.model import Layer
 
@@ -40,34 +44,50 @@ class Link:
 
 
 @dataclass(slots=True)
-class _Value:
+class Value:
+    """What a tensor's name stands for, from a first write after a read to the next.
+
+    Attributes:
+        writers: Indices of the layers that write it; none for what is read before anybody has written.
+        readers: Indices and ports of the layers that read it.
+    """
+
     writers: list[int] = field(default_factory=list)
-    was_read: bool = False
+    readers: list[tuple[int, int]] = field(default_factory=list)
+
+
+def follow_values(layers: Sequence[Layer]) -> dict[str, list[Value]]:
+    """The values of every tensor name, in the order in which names and values appear. Linear in the number of tensors."""
+    values: dict[str, list[Value]] = {}
+    for position, layer in enumerate(layers):
+        for port, tensor in enumerate(layer.inputs):
+            known = values.get(tensor.name)
+            if known is None:
+                known = values[tensor.name] = [Value()]
+            known[-1].readers.append((position, port))
+        for tensor in layer.outputs:
+            known = values.setdefault(tensor.name, [])
+            if not known or known[-1].readers:
+                known.append(Value([position]))
+            elif known[-1].writers[-1] != position:
+                known[-1].writers.append(position)
+    return values
 
 
 def follow_tensors(layers: Sequence[Layer]) -> list[Link]:
-    """Return every link, ordered by reader and port. Linear in the number of tensors."""
+    """Return every link, ordered by reader and port."""
     links: list[Link] = []
-    values: dict[str, _Value] = {}
-    unwritten: list[tuple[int, str, int]] = []
-    for position, layer in enumerate(layers):
-        for port, tensor in enumerate(layer.inputs):
-            value = values.get(tensor.name)
-            if value is None:
-                unwritten.append((position, tensor.name, port))
-                continue
-            value.was_read = True
-            links.extend(Link(source, position, tensor.name, port) for source in value.writers)
-        for tensor in layer.outputs:
-            value = values.get(tensor.name)
-            if value is None or value.was_read:
-                values[tensor.name] = _Value([position])
-            elif value.writers[-1] != position:
-                value.writers.append(position)
-    for position, name, port in unwritten:
-        if name in values:
-            links.extend(Link(source, position, name, port, is_loop=True) for source in values[name].writers)
-    links.sort(key=lambda link: (link.target, link.port))
+    for name, values in follow_values(layers).items():
+        for value in values:
+            # What is read before it is written is of the iteration before: the last that the name stands for.
+            is_loop = not value.writers
+            writers = values[-1].writers if is_loop else value.writers
+            links += [
+                Link(source, target, name, port, is_loop)
+                for target, port in value.readers
+                for source in writers
+            ]
+    links.sort(key=attrgetter("target", "port"))
     return links
 
 

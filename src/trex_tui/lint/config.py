@@ -76,7 +76,6 @@ class LintConfig:
     suppressions: tuple[Suppression, ...] = ()
 
     def wants(self, rule: Rule) -> bool:
-        """Whether a rule is to run."""
         selected = not self.select or names_rule(self.select, rule)
         return selected and not names_rule(self.ignore, rule)
 

@@ -5,7 +5,7 @@ The definitions are those that every rule shares, so that two rules never disagr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -78,16 +78,13 @@ class Context:
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """All layers in execution order."""
         return self.engine.layers
 
     @cached_property
     def total_ms(self) -> float | None:
-        """Sum over layers; None without a profile."""
         return self.engine.latency_sum_ms
 
     def pct(self, ms: float | None) -> float | None:
-        """A time in percent of the sum over layers."""
         return None if ms is None or not self.total_ms else 100.0 * ms / self.total_ms
 
     def share_pct(self, layer: Layer) -> float:
@@ -95,7 +92,6 @@ class Context:
         return self.pct(layer.latency_ms) or 0.0
 
     def total_share_pct(self, layers: Iterable[Layer]) -> float | None:
-        """The time of layers together in percent of the sum over layers."""
         return self.pct(sum_ms(layers))
 
     def format_time(self, *layers: Layer) -> str:
@@ -104,13 +100,12 @@ class Context:
         return format_time(total, self.pct(total))
 
     def select(self, *kinds: LayerKind) -> list[Layer]:
-        """Layers of some kinds, in execution order."""
         return [layer for layer in self.layers if layer.kind in kinds]
 
     @cached_property
     def multiplying(self) -> list[Layer]:
         """Convolutions, deconvolutions, GEMMs and attention."""
-        return [layer for layer in self.layers if self.is_compute(layer)]
+        return [layer for layer in self.layers if layer.kind.multiplies]
 
     @cached_property
     def opaque_blocks(self) -> list[Layer]:
@@ -119,7 +114,6 @@ class Context:
 
     @property
     def has_profile(self) -> bool:
-        """Whether layers have times."""
         return bool(self.total_ms)
 
     @cached_property
@@ -129,21 +123,17 @@ class Context:
 
     @property
     def compute(self) -> tuple[Compute, ...]:
-        """Products of the layers, by index."""
         return derived(self.engine).compute
 
     @property
     def roofline(self) -> Roofline:
-        """Roofs of the layers."""
         return derived(self.engine).roofline
 
     @property
     def device(self) -> DeviceModel:
-        """The device, as far as it is known."""
         return self.roofline.device
 
     def point(self, layer: Layer) -> RooflinePoint | None:
-        """A layer's place under the roof."""
         return self.roofline.points.get(layer.index)
 
     @cached_property
@@ -198,23 +188,15 @@ class Context:
         return [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
 
     def input_type(self, layer: Layer) -> DataType | None:
-        """Type of the first input that is data."""
         return next((tensor.dtype for tensor in self.data_inputs(layer)), None)
 
-    def is_compute(self, layer: Layer) -> bool:
-        """Whether it multiplies: convolution, deconvolution, GEMM, attention."""
-        return layer.kind.multiplies
-
     def is_quantized(self, layer: Layer) -> bool:
-        """Whether its first data input is INT8, FP8, FP4 or INT4."""
         return self.input_type(layer) in QUANTIZED
 
     def is_reduced(self, layer: Layer) -> bool:
-        """Whether its first data input is narrower than 32 bits."""
         return self.input_type(layer) in REDUCED
 
     def groups(self, layer: Layer) -> int:
-        """`Groups` of a convolution; 1 where it has none."""
         groups = layer.attributes.get("Groups", 1)
         return groups if isinstance(groups, int) and not isinstance(groups, bool) and groups > 0 else 1
 
@@ -269,7 +251,6 @@ class Context:
         return self._ends(self.engine.producers(layer), lambda link: link.source)
 
     def consumers(self, layer: Layer) -> list[Layer]:
-        """Layers that it feeds, each once, in execution order."""
         return self._ends(self.engine.consumers(layer), lambda link: link.target)
 
     def _ends(self, links: Sequence[Link], end: Callable[[Link], int]) -> list[Layer]:
@@ -277,7 +258,6 @@ class Context:
 
     @cached_property
     def network_tensors(self) -> frozenset[str]:
-        """Names of the network's inputs and outputs."""
         return frozenset(binding.name for binding in self.engine.bindings)
 
     def reads_network_input(self, layer: Layer) -> bool:
@@ -286,24 +266,7 @@ class Context:
         return any(t.name in self.network_tensors and t.name not in fed for t in layer.inputs)
 
     def writes_network_output(self, layer: Layer) -> bool:
-        """Whether it writes an output of the network."""
         return any(tensor.name in self.network_tensors for tensor in layer.outputs)
-
-    def nearest_compute(self, layer: Layer, *, forward: bool) -> list[Layer]:
-        """The layers that multiply, reached over movement only: reformats, scales, shuffles, NoOps, synchronisation."""
-        return list(self._walk(layer, self.consumers if forward else self.producers))
-
-    def _walk(self, start: Layer, step: Callable[[Layer], list[Layer]]) -> Iterator[Layer]:
-        seen, waiting = {start.index}, step(start)
-        while waiting:
-            layer = waiting.pop(0)
-            if layer.index in seen:
-                continue
-            seen.add(layer.index)
-            if self.is_compute(layer):
-                yield layer
-            elif layer.kind in TRANSPARENT:
-                waiting += step(layer)
 
 
 # What rules may need

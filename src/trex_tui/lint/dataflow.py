@@ -43,7 +43,6 @@ class Flow:
 
     @property
     def at_edge(self) -> frozenset[int]:
-        """Layers at either edge of the network."""
         return self.at_input | self.at_output
 
     def is_between_quantized(self, layer: Layer) -> bool:
@@ -75,7 +74,7 @@ def flow_of(engine: Engine) -> Flow:
 
 
 def _product(context: Context, layer: Layer) -> int:
-    if not context.is_compute(layer):
+    if not layer.kind.multiplies:
         return 0
     return QUANTIZED_PRODUCT if context.is_quantized(layer) else FLOAT_PRODUCT
 

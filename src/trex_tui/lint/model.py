@@ -166,7 +166,6 @@ class Rule:
         return {f"{self.id}.{name}": float(value) for name, value in sorted(self.thresholds.items())}
 
     def look(self, context: Context) -> Findings:
-        """Apply the rule to an engine."""
         for need in self.needs:
             if reason := need(context):
                 yield NotChecked(self.id, reason)
@@ -315,22 +314,18 @@ class Judged:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Indices of its layers, in execution order; empty for the engine as a whole."""
         return self.finding.layers
 
     @property
     def message(self) -> str:
-        """What was found, in a sentence."""
         return self.finding.message
 
     @property
     def remedy(self) -> str:
-        """What to do here, or the rule's advice."""
         return self.finding.remedy or self.rule.remedy
 
     @property
     def confidence(self) -> Confidence:
-        """Of the stake, or of the finding where there is none."""
         return self.finding.confidence
 
 
@@ -407,12 +402,10 @@ class LintResult:
 
     @property
     def rules_not_checked(self) -> int:
-        """How many rules could not look at something."""
         return len({missing.rule for missing in self.not_checked})
 
     @property
     def worst(self) -> Severity | None:
-        """Severity of the worst finding; None without findings."""
         return self.findings[0].severity if self.findings else None
 
     def count(self, metric: str) -> int:

@@ -46,11 +46,9 @@ class TrtexecRun:
 
     @property
     def is_stated(self) -> bool:
-        """Whether any file tells of this run's build options."""
         return bool(self.options or self.arguments)
 
     def enabled(self, label: str) -> bool:
-        """Whether an option is printed as `Enabled`."""
         return self.options.get(label, "").strip().lower() == "enabled"
 
     def number(self, label: str) -> float | None:

@@ -93,14 +93,12 @@ class LintPane(TablePane[Entry], ShowsLint):
         self.words: LinkedText = LinkedText(id="lint-words")
 
     def compose(self) -> ComposeResult:
-        """Counts, findings, what the one under the cursor means."""
         yield SummaryLine(id="lint-summary")
         with Container(id="lint-parts"):
             yield self.table
             yield self.words
 
     def on_mount(self) -> None:
-        """Say that the rules are looking."""
         self._tell()
 
     def show_lint(self, job: LintJob) -> None:
@@ -127,7 +125,6 @@ class LintPane(TablePane[Entry], ShowsLint):
         return self._layers is None or not self._layers.isdisjoint(entry.layers)
 
     def on_resize(self) -> None:
-        """The line above has another room now."""
         self._tell_head()
 
     def _tell(self) -> None:
@@ -185,7 +182,6 @@ class LintPane(TablePane[Entry], ShowsLint):
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the finding is about the engine as a whole."""
         entry = self.table.cursor_item
         return entry is not None and not entry.layers
 
@@ -220,11 +216,9 @@ class LintPane(TablePane[Entry], ShowsLint):
         self.post_message(LayerChosen(self.engine.layers[entry.layers[self._step]]))
 
     def action_toggle_order(self) -> None:
-        """Order by severity, or by the milliseconds at stake."""
         self.table.sort_by(None if self.table.sort_keys else STAKE)
 
     def action_choose_rule(self) -> None:
-        """Show the findings of one rule only, or of all again."""
         if self.result is None:
             return
         counts = Counter(entry.rule for entry in self._entries())
@@ -237,7 +231,6 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._fill()
 
     def action_suppress(self) -> None:
-        """Leave the finding out, with a reason."""
         entry = self.table.cursor_item
         if entry is None or entry.judged is None or entry.suppressed is not None:
             self.notify("Only a finding can be left out.", markup=False)

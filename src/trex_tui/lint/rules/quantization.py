@@ -213,7 +213,7 @@ def floating_residual(context: Context) -> Findings:
 
 def _find_residuals(context: Context, layer: Layer) -> list[Tensor]:
     """Further float inputs, of the result's size, of a quantized product."""
-    if not context.is_compute(layer) or layer.kind is LayerKind.ATTENTION or not context.is_quantized(layer):
+    if not layer.kind.multiplies or layer.kind is LayerKind.ATTENTION or not context.is_quantized(layer):
         return []
     volume = layer.outputs[0].volume if layer.outputs else None
     return [
@@ -314,4 +314,4 @@ def _leaves_quantization(context: Context, layer: Layer) -> bool:
     """Whether it writes floating point for another product; the last layers of a network may."""
     if layer.output_precision in QUANTIZED or context.writes_network_output(layer):
         return False
-    return bool(context.nearest_compute(layer, forward=True))
+    return flow_of(context.engine).behind[layer.index] != 0

@@ -1,16 +1,10 @@
-"""Which layers stand in the graph, and which are marked in it.
-
-The values that memory holds, one after another.
-
-A tensor's name is a name of memory. Writes that follow each other without a read between them make one value, a
-*generation*; the first write after a read begins the next (`engine.links` follows tensors by the same rule).
-"""
+"""From an engine to the graph that is drawn of it: which layers stand in it, what is written into boxes, what is joined."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter import FilterError, filter_layers, select, unparse
@@ -18,6 +12,7 @@ from trex_tui.analysis.filter.parser import Word
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
+from trex_tui.engine.links import Value, follow_values
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.errors import TrexError
 from trex_tui.report.graph.model import (
@@ -258,79 +253,14 @@ def tensor_tooltip(name: str, tensor: Tensor | None, what: str) -> str:
     return "\n".join(lines)
 
 
-@dataclass(slots=True)
-class Generation:
-    """One value of a region.
-
-    Attributes:
-        tensor: As the layer has it that states the largest size.
-        number: Place among the generations of the name, from 0.
-        writers: Indices of the layers that write it; none for what comes from outside.
-        readers: Indices and ports of the layers that read it.
-        loop_readers: Likewise, of those that read it in the next iteration: they run before the first writer of the name.
-    """
-
-    tensor: Tensor
-    number: int
-    writers: list[int] = field(default_factory=list)
-    readers: list[tuple[int, int]] = field(default_factory=list)
-    loop_readers: list[tuple[int, int]] = field(default_factory=list)
-
-    def sees(self, tensor: Tensor) -> None:
-        """Keep the description with the largest size: parts of a removed concat share a name."""
-        if (tensor.volume or 0) > (self.tensor.volume or 0):
-            self.tensor = tensor
-
-
-def follow_regions(layers: Sequence[Layer]) -> dict[str, list[Generation]]:
-    """The generations of every tensor name, in the order in which names and values appear. Linear in the tensors."""
-    regions: dict[str, list[Generation]] = {}
-    for layer in layers:
-        for port, tensor in enumerate(layer.inputs):
-            values = regions.setdefault(tensor.name, [])
-            if not values:
-                values.append(Generation(tensor, 0))
-            values[-1].sees(tensor)
-            values[-1].readers.append((layer.index, port))
-        for tensor in layer.outputs:
-            values = regions.setdefault(tensor.name, [])
-            if not values or values[-1].readers:
-                values.append(Generation(tensor, len(values)))
-            values[-1].sees(tensor)
-            if layer.index not in values[-1].writers[-1:]:
-                values[-1].writers.append(layer.index)
-    return regions
-
-
-def close_loops(regions: dict[str, list[Generation]], outside: frozenset[str]) -> None:
-    """Give what is read before it is written to the last value of its name: it is of the iteration before.
-
-    Args:
-        outside: Names of bindings: their first value comes from the caller.
-    """
-    for name, values in regions.items():
-        if len(values) > 1 and not values[0].writers and name not in outside:
-            values[-1].loop_readers += values[0].readers
-            del values[0]
-            for number, value in enumerate(values):
-                value.number = number
-
-
-def all_values(regions: dict[str, list[Generation]]) -> Iterator[tuple[str, Generation, bool]]:
-    """Name, value, and whether it is the last of its name."""
-    for name, values in regions.items():
-        for value in values:
-            yield name, value, value is values[-1]
-
-
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
     """What to draw, and how.
 
     Attributes:
         color: What the colours of layers tell.
-        labels: What is written into the boxes of layers, as `labels.label_parts` returns it.
-        query, around, radius: See `choosing.chosen_layers`.
+        labels: What is written into the boxes of layers, as `label_parts` returns it.
+        query, around, radius: See `chosen_layers`.
         highlight: Expression of the filter language; the layers that match get a thick frame.
         constants: Draw weights that stand among the inputs of layers.
         metadata: Tell every column and all keys of the file in the tooltips.
@@ -374,13 +304,11 @@ class _Builder:
         painter = Painter(self._options.color, self._layers)
         for layer in self._layers:
             self._add_layer(layer, painter)
-        regions = follow_regions(self._engine.layers)
-        close_loops(regions, frozenset(self._bindings))
-        numbers = {name: number for number, name in enumerate(regions)}
-        for name, value, is_last in all_values(regions):
-            self._add_value(name, value, numbers[name], is_last)
+        values_of = follow_values(self._engine.layers)
+        for number, (name, values) in enumerate(values_of.items()):
+            self._add_values(name, number, values)
         if not self._is_part:
-            self._add_unseen_bindings(regions)
+            self._add_unseen_bindings(values_of)
         self._nodes.sort(key=lambda node: node.order)
         places = {node.id: place for place, node in enumerate(self._nodes)}
         edges = [
@@ -424,34 +352,60 @@ class _Builder:
             )
         )
 
-    def _add_value(self, name: str, value: Generation, region: int, is_last: bool) -> None:
+    def _add_values(self, name: str, number: int, values: Sequence[Value]) -> None:
+        """Draw what a name stands for, one value after the other.
+
+        What is read before it is written is of the iteration before, unless it comes from the caller.
+        """
+        loop_readers: Sequence[tuple[int, int]] = ()
+        if len(values) > 1 and not values[0].writers and name not in self._bindings:
+            loop_readers, values = values[0].readers, values[1:]
+        for place, value in enumerate(values):
+            is_last = value is values[-1]
+            role = self._role(name, value, is_last=is_last)
+            identity = f"{role.value}_{number}_{place}" if role else ""
+            self._add_value(name, value, loop_readers if is_last else (), role, identity)
+
+    def _role(self, name: str, value: Value, *, is_last: bool) -> NodeRole | None:
+        """What a value is drawn as; None for arrows alone."""
+        if name in self._bindings:
+            return NodeRole.INPUT if not value.writers else NodeRole.OUTPUT if is_last else None
+        return NodeRole.CONSTANT if not value.writers and self._options.constants else None
+
+    def _add_value(
+        self,
+        name: str,
+        value: Value,
+        loop_readers: Sequence[tuple[int, int]],
+        role: NodeRole | None,
+        identity: str,
+    ) -> None:
         """Draw a value as a box, or as arrows from those who write it to those who read it."""
-        writers = [index for index in value.writers if index in self._chosen]
-        readers = [(*reader, EdgeRole.DATA) for reader in value.readers if reader[0] in self._chosen]
-        readers += [(*reader, EdgeRole.LOOP) for reader in value.loop_readers if reader[0] in self._chosen]
-        if not writers and not readers:
-            return
-        role = self._role(name, value, is_last)
+        writers = [f"layer_{index}" for index in value.writers if index in self._chosen]
+        readers = [
+            (index, port, kind)
+            for kind, reading in ((EdgeRole.DATA, value.readers), (EdgeRole.LOOP, loop_readers))
+            for index, port in reading
+            if index in self._chosen
+        ]
         if role is None:
             for index, port, kind in readers:
                 tensor = self._engine.layers[index].inputs[port]
-                self._edges += [(f"layer_{one}", f"layer_{index}", kind, tensor, port) for one in writers]
-            return
-        identity = f"{role.value}_{region}_{value.number}"
-        self._nodes.append(_tensor_node(identity, role, name, value))
-        self._edges += [(f"layer_{one}", identity, EdgeRole.DATA, value.tensor, None) for one in writers]
-        self._edges += [(identity, f"layer_{one}", kind, value.tensor, port) for one, port, kind in readers]
+                self._edges += [(writer, f"layer_{index}", kind, tensor, port) for writer in writers]
+        elif writers or readers:
+            tensor = self._described(name, value)
+            self._nodes.append(_tensor_node(identity, role, name, value, tensor))
+            self._edges += [(writer, identity, EdgeRole.DATA, tensor, None) for writer in writers]
+            self._edges += [(identity, f"layer_{index}", kind, tensor, port) for index, port, kind in readers]
 
-    def _role(self, name: str, value: Generation, is_last: bool) -> NodeRole | None:
-        """What a value is drawn as; None for arrows alone."""
-        if name in self._bindings:
-            if not value.writers:
-                return NodeRole.INPUT
-            if is_last:
-                return NodeRole.OUTPUT
-        elif not value.writers and self._options.constants:
-            return NodeRole.CONSTANT
-        return None
+    def _described(self, name: str, value: Value) -> Tensor:
+        """As the layer has it that states the largest size: parts of a removed concat share a name."""
+        layers = self._engine.layers
+        written = [
+            tensor for index in value.writers for tensor in layers[index].outputs if tensor.name == name
+        ]
+        read = [layers[index].inputs[port] for index, port in value.readers]
+        return max([*written, *read], key=lambda tensor: tensor.volume or 0)
 
     def _add_unseen_bindings(self, seen: Container[str]) -> None:
         """Inputs and outputs that no layer names, as where the file holds names only."""
@@ -473,16 +427,16 @@ class _Builder:
             )
 
 
-def _tensor_node(identity: str, role: NodeRole, name: str, value: Generation) -> Node:
+def _tensor_node(identity: str, role: NodeRole, name: str, value: Value, tensor: Tensor) -> Node:
     """Behind the last that writes it, or before the first that reads it."""
     order = (2 * max(value.writers) + 1, 1) if value.writers else (2 * min(value.readers)[0], 0)
     return Node(
         identity,
         role,
         name,
-        tensor_lines(name, value.tensor),
-        tensor_tooltip(name, value.tensor, role.value),
-        BINDING if role in (NodeRole.INPUT, NodeRole.OUTPUT) else TENSOR,
+        tensor_lines(name, tensor),
+        tensor_tooltip(name, tensor, role.value),
+        TENSOR if role is NodeRole.CONSTANT else BINDING,
         order,
-        tensor=value.tensor,
+        tensor=tensor,
     )

@@ -33,11 +33,9 @@ class EngineReport:
     result: LintResult
 
     def layers_of(self, judged: Judged) -> list[Layer]:
-        """Layers of a finding."""
         return [self.engine.layers[index] for index in judged.layers]
 
     def pct(self, ms: float | None) -> float | None:
-        """A time in percent of the sum over layers."""
         total = self.engine.latency_sum_ms
         return None if ms is None or not total else 100.0 * ms / total
 
@@ -65,7 +63,6 @@ class LintReport:
 
     @property
     def fails(self) -> bool:
-        """Whether a finding is as severe as the command is to fail on."""
         return any(one.result.fails(self.config.fail_on) for one in self.engines)
 
     @property
@@ -86,7 +83,6 @@ class LintReport:
 
     @property
     def broken_rules(self) -> tuple[str, ...]:
-        """Ids of the rules that broke for any engine."""
         return tuple(sorted({name for one in self.engines for name in one.result.failed}))
 
 
@@ -188,7 +184,6 @@ class Entry:
 
     @property
     def rule(self) -> str:
-        """Id of the rule."""
         if self.judged is not None:
             return self.judged.rule.id
         return self.not_checked.rule if self.not_checked else ""
@@ -200,7 +195,6 @@ class Entry:
 
     @property
     def mark(self) -> str:
-        """The state in one cell."""
         return MARKS[self.severity] if self.severity else "–" if self.suppressed else "?"
 
     @property
@@ -222,7 +216,6 @@ class Entry:
 
     @property
     def layers(self) -> tuple[int, ...]:
-        """Indices of the layers it is about."""
         return self.judged.layers if self.judged is not None else ()
 
     @property
@@ -232,7 +225,6 @@ class Entry:
 
     @property
     def place(self) -> str:
-        """Name of the first layer."""
         return self.report.engine.layers[self.layers[0]].name if self.layers else "the engine"
 
 

@@ -47,7 +47,6 @@ def _indented(text: str) -> list[str]:
 
 
 def _parts(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Heading and text of what there is to say."""
     parts = (
         ("Looks for", rule.looks_for),
         ("Not when", rule.not_when),
