@@ -10,11 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-<<<<<<< HEAD
-from typing import TYPE_CHECKING
-=======
 from operator import attrgetter
->>>>>>> main
+from typing import TYPE_CHECKING
 
 from trex_tui.engine.model import Layer
 
