@@ -16,7 +16,7 @@ from trex_tui.analysis.compute import compute_of
 from trex_tui.analysis.device import overrides_from_options
 from trex_tui.engine import COLUMNS, Column, DataType, Engine, load_engine
 from trex_tui.engine.tactics import parse_tactic
-from trex_tui.report.views.explain import columns_overview, explain_column, explain_document
+from trex_tui.report.views.layers import columns_overview, explain_column, explain_document
 
 UNITS = {
     "latency_ms": "milliseconds",

@@ -77,7 +77,7 @@ def _filter_layers(engine: Engine, text: str) -> Collection[int]:
 
 
 def run_explain(options: argparse.Namespace) -> int:
-    from trex_tui.report.views.explain import columns_overview, explain_column, explain_document
+    from trex_tui.report.views.layers import columns_overview, explain_column, explain_document
 
     columns = columns_named(options.columns) if options.columns else ALL_COLUMNS
     if options.json:

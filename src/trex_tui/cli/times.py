@@ -18,7 +18,7 @@ from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli.engines import load_each
 from trex_tui.cli.output import complain, print_json
 from trex_tui.errors import ArtifactError, Diagnostic, ExitCode, Severity, TrexError
-from trex_tui.report.views.timing import Times, times_document, times_of, times_text
+from trex_tui.report.views.timing import FILE_NAMES, Times, times_document, times_files, times_of, times_text
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namesp
     What an earlier `times` wrote and this one does not is removed: of two runs in one directory, neither could be told.
     """
     from trex_tui.artifacts.output_files import reason, write_atomically
-    from trex_tui.report.timing_files import png_of, times_files
+    from trex_tui.report.charts.png import png_of
 
     files = times_files(run)
     pictures = {
@@ -187,9 +187,7 @@ def _remove(stale: Sequence[Path]) -> None:
 
 def _tell_left(directory: Path, names: Sequence[str]) -> None:
     """Name what has the name of a file of a run, and is not of this one."""
-    from trex_tui.report.timing_files import NAMES
-
-    for name in sorted({_SUMMARY, *NAMES}.difference(names)):
+    for name in sorted({_SUMMARY, *FILE_NAMES}.difference(names)):
         if os.path.lexists(directory / name):
             complain(f"warning: {directory / name} is not of this run; left as it was")
 
@@ -223,8 +221,6 @@ def _written_before(directory: Path, *, force: bool = False) -> frozenset[str]:
 
     Where its summary lists none, `force` takes every file with such a name for one of them.
     """
-    from trex_tui.report.timing_files import NAMES
-
     try:
         found = json.loads((directory / _SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -232,7 +228,7 @@ def _written_before(directory: Path, *, force: bool = False) -> frozenset[str]:
     if not isinstance(found, dict) or not str(found.get("schema")).startswith("trex-tui/times/"):
         return frozenset()
     files = found.get("files")
-    known = {_SUMMARY, *NAMES}
+    known = {_SUMMARY, *FILE_NAMES}
     if isinstance(files, list):
         known &= {name for name in files if isinstance(name, str)}
     elif not force:

@@ -37,14 +37,16 @@ def table_csv(table: Table) -> str:
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+    if value is None:
         return ""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else ""
+    if isinstance(value, int):
+        return value
     if isinstance(value, Enum):
         value = value.value
-    if isinstance(value, tuple):
+    elif isinstance(value, tuple):
         value = ";".join(map(str, value))
-    if not isinstance(value, str):
-        return value
-    shown = printable(value)
+    shown = printable(str(value))
     # LibreOffice and Excel skip blanks before they look for a formula.
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

@@ -47,10 +47,10 @@ from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
-from trex_tui.widgets.layer_columns import latency_columns
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
     TextBlock,
@@ -102,7 +102,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self.words = TextScroll(id="overview-facts")
 
     def compose(self) -> ComposeResult:
-        """Performance and engine, shares, hottest layers."""
         with self.words, Container(id="overview-columns"):
             with Container(id="overview-words"):
                 yield TextBlock(make=self._performance_lines, id="overview-performance")
@@ -141,7 +140,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show the shares of these layers, and the hottest of them."""
         self._layers, self._is_filtered = layers, bool(filter_text)
         self._show_hot(None)
         self._renew()
@@ -196,7 +194,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self.engine.has_profile if action == "zoom" else super().check_action(action, parameters)
 
     def action_zoom(self) -> None:
-        """Give the whole room to the facts, or take it back."""
         if self.has_class("-only-words"):
             self.screen.set_focus(self.main_part)
         else:

@@ -12,8 +12,7 @@ from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
-from trex_tui.report.views.explain import explain_column
-from trex_tui.report.views.layers import cell_text
+from trex_tui.report.views.layers import cell_text, explain_column
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.text import printable
 from trex_tui.widgets.actions import Place, keys_table

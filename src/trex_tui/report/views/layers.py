@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 LAYERS_SCHEMA = "trex-tui/layers/1"
+EXPLAIN_SCHEMA = "trex-tui/explain/1"
 
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 """What fits a terminal, and what a person asks first."""
@@ -65,11 +66,12 @@ def sorted_layers(engine: Engine, column: LayerColumn | None, *, reverse: bool =
 
 def layers_table(engine: Engine, layers: Iterable[Layer], columns: Iterable[LayerColumn]) -> Table:
     """Layers with some of the columns of `trex-tui layers`, under the names of the columns."""
-    heads = [_table_column(engine, column, column.name) for column in columns]
+    heads = [layer_column(engine, column, column.name) for column in columns]
     return make_table("layers", heads, layers, noun="layer")
 
 
-def _table_column(engine: Engine, column: LayerColumn, title: str) -> Column:
+def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
+    """A column of the layers of an engine."""
     return Column(
         column.name,
         title,
@@ -162,7 +164,7 @@ def hot_sections(subject: Subject) -> Iterator[Section]:
         return
     layers = hottest(engine.layers, timed if subject.top is None else subject.top)
     lacking = len(engine.layers) - timed
-    columns = [_table_column(engine, column, column.title) for column in columns_named(_HOT_COLUMNS)]
+    columns = [layer_column(engine, column, column.title) for column in columns_named(_HOT_COLUMNS)]
     styles = [kind_class(layer.kind) for layer in layers]
     table = make_table("hot_layers", columns, layers, total=timed, noun="layer", styles=styles)
     yield Section(
@@ -239,28 +241,40 @@ def roofline_sections(subject: Subject) -> Iterator[Section]:
     )
 
 
-# The old helpers, for build and findings
+# What columns mean
 
 
-def table(
-    id: str,  # noqa: A002
-    columns: Sequence[Column],
-    rows: Iterable[Sequence[Any]],
-    *,
-    top: int | None = None,
-    what: str = "row",
-    title: str = "",
-    styles: Sequence[str] = (),
-) -> Table:
-    """Make a table of raw values."""
-    return make_table(id, columns, rows, top=top, noun=what, title=title, styles=styles)
+def explain_column(column: LayerColumn) -> str:
+    """Definition, unit, formula and source of a column, a line each."""
+    lines = [column.name, f"  {column.description}"]
+    facts = (("unit", column.unit), ("formula", column.formula), ("source", column.source))
+    lines += [f"  {label:<8}{text}" for label, text in facts if text]
+    return "\n".join(lines)
 
 
-def word_column(name: str, heading: str, help: str = "") -> Column:  # noqa: A002
-    """A column of text."""
-    return Column(name, heading, help=help)
+def columns_overview(columns: Sequence[LayerColumn]) -> str:
+    """A line per column: its name and the first sentence of its definition."""
+    width = max(len(column.name) for column in columns)
+    return "\n".join(f"{column.name:<{width}}  {_first_sentence(column.description)}" for column in columns)
 
 
-def number_column(name: str, heading: str, *, has_bar: bool = False, help: str = "") -> Column:  # noqa: A002
-    """A column of numbers, in the unit that its name ends with."""
-    return Column(name, heading, is_number=True, has_bar=has_bar, help=help)
+def _first_sentence(text: str) -> str:
+    return text.split(". ", 1)[0].rstrip(".") + "."
+
+
+def explain_document(columns: Sequence[LayerColumn]) -> dict[str, Any]:
+    """The object that `explain --json` prints."""
+    return {
+        "schema": EXPLAIN_SCHEMA,
+        "columns": [
+            {
+                "name": column.name,
+                "title": column.title,
+                "description": column.description,
+                "unit": column.unit or None,
+                "formula": column.formula or None,
+                "source": column.source,
+            }
+            for column in columns
+        ],
+    }
