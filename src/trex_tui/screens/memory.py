@@ -29,8 +29,8 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
     weights_sentence,
 )
-from trex_tui.screens.computation import compute
 from trex_tui.screens.pane import LayerTablePane
+from trex_tui.screens.services import compute
 from trex_tui.text import format_bytes, format_count, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
@@ -143,7 +143,7 @@ class MemoryPane(LayerTablePane):
             self._live_section(width),
             self._peak_section(width),
             *self._total_sections(width),
-            [sentence_line(one, "$warning") for one in self._unknown()],
+            [sentence_line(sentence, "$warning") for sentence in self._unknown()],
         )
 
     def _unknown(self) -> list[str]:
@@ -190,20 +190,20 @@ class MemoryPane(LayerTablePane):
 
 def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
     """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
-    types = [printable(one.type) for one in values]
+    types = [printable(value.type) for value in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
     room = width - _SIZE - _SPAN - widest - 3 * _GAP
-    is_beside = room >= max(cell_len(printable(one.name)) for one in values)
+    is_beside = room >= max(cell_len(printable(value.name)) for value in values)
     gap = " " * _GAP
     head = f"{'bytes':>{_SIZE}}{gap}{'layers':<{_SPAN}}{gap}{'shape and type':<{widest}}{gap}"
     lines = [TextLine(Content.styled(head + ("name" if is_beside else ""), "$muted"))]
-    for one, type_words in zip(values, types, strict=True):
-        figures = f"{one.size:>{_SIZE}}{gap}{one.span:<{_SPAN}}{gap}"
+    for value, type_words in zip(values, types, strict=True):
+        figures = f"{value.size:>{_SIZE}}{gap}{value.span:<{_SPAN}}{gap}"
         if is_beside:
-            name = printable(one.name)
+            name = printable(value.name)
             lines.append(TextLine(Content.assemble(figures, fit(type_words, widest), gap, (name, "$muted"))))
         else:
-            name = fit(one.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
+            name = fit(value.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
             lines.append(TextLine(Content(figures + type_words), _SIZE + _SPAN + 2 * _GAP))
             lines.append(TextLine(Content.assemble(" " * (_SIZE + _GAP), (name, "$muted"))))
     return lines
@@ -211,7 +211,7 @@ def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
 
 def _total_tables(totals: Sequence[MemoryTotal]) -> list[BarTable]:
     def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> BarTable:
-        ordered = sorted(sizes, key=lambda one: -one[1])
+        ordered = sorted(sizes, key=lambda total: -total[1])
         top = max((size for _, size, _ in ordered), default=0)
         bars = [
             Bar(
@@ -226,10 +226,10 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[BarTable]:
         return BarTable(title, ("n", "bytes"), tuple(bars))
 
     tables = (
-        table("Weights", [(one, one.weights_bytes, one.weights_unknown) for one in totals]),
-        table("Touched", [(one, one.footprint_bytes, one.footprint_unknown) for one in totals]),
+        table("Weights", [(total, total.weights_bytes, total.weights_unknown) for total in totals]),
+        table("Touched", [(total, total.footprint_bytes, total.footprint_unknown) for total in totals]),
     )
-    return [one for one in tables if one.bars]
+    return [shown for shown in tables if shown.bars]
 
 
 def _size_words(size: int, unknown: int, layers: int) -> str:
