@@ -17,6 +17,7 @@ from textual.message import Message
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.document import Cell, Column, Table
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
     LiveWords,
@@ -32,9 +33,9 @@ from trex_tui.report.views.memory import (
 )
 from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
-from trex_tui.text import format_bytes, format_count, plural, printable
+from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
+from trex_tui.widgets.bars import bar_lines, kind_style_of
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import memory_columns
@@ -219,27 +220,28 @@ def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
     return lines
 
 
-def _total_tables(totals: Sequence[MemoryTotal]) -> list[BarTable]:
-    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> BarTable:
-        ordered = sorted(sizes, key=lambda one: -one[1])
-        top = max((size for _, size, _ in ordered), default=0)
-        bars = [
-            Bar(
-                total.key,
-                (format_count(total.layers), _size_words(size, unknown, total.layers)),
-                size / top if top else None,
-                kind_style_of(total.key),
-            )
-            for total, size, unknown in ordered
-            if size or unknown
+_TOTAL_COLUMNS = (
+    Column("kind", ""),
+    Column("layers", "n", is_number=True),
+    Column("total_bytes", "bytes", is_number=True, has_bar=True),
+)
+
+
+def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
+    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> Table:
+        known = sorted((one for one in sizes if one[1] or one[2]), key=lambda one: -one[1])
+        rows = [
+            (total.key, total.layers, Cell(size, _size_words(size, unknown, total.layers)))
+            for total, size, unknown in known
         ]
-        return BarTable(title, ("n", "bytes"), tuple(bars))
+        styles = [kind_style_of(total.key) for total, _, _ in known]
+        return Table(title.lower(), _TOTAL_COLUMNS, rows, title=title, styles=styles)
 
     tables = (
         table("Weights", [(one, one.weights_bytes, one.weights_unknown) for one in totals]),
         table("Touched", [(one, one.footprint_bytes, one.footprint_unknown) for one in totals]),
     )
-    return [one for one in tables if one.bars]
+    return [one for one in tables if one.rows]
 
 
 def _size_words(size: int, unknown: int, layers: int) -> str:
