@@ -32,10 +32,10 @@ from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
 from trex_tui.screens.services import services_of
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
     TextBlock,
     TextLine,
+    TextScroll,
     fact_lines,
     heading_line,
     sections,
@@ -147,7 +147,7 @@ class CaptureScreen(Dialog[Chosen]):
         event.stop()
         seconds, iterations = (self.query_one(f"#{key}", Input).value for key in _DEFAULTS)
         self.again = self.again.with_length(
-            number(seconds) if any(one.isdecimal() for one in seconds) else None,
+            number(seconds) if any(second.isdecimal() for second in seconds) else None,
             int(iterations) if iterations else None,
         )
         self._show()
