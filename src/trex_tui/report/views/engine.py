@@ -37,8 +37,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Binding, Layer
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number
+from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
+from trex_tui.report.render_text import print_bars, print_facts
 from trex_tui.text import (
     format_bytes,
     format_count,
@@ -50,10 +51,11 @@ from trex_tui.text import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from trex_tui.report.views.lint import EngineReport
 
+SUMMARY_SCHEMA = "trex-tui/summary/1"
 MOST_TENSORS = 10
 MOST_REFORMATS = 10
 
@@ -221,9 +223,6 @@ def _memory_text(engine: Engine) -> str:
     if traffic is None:
         return words + "traffic unknown: the size of a tensor or of weights is not told"
     return words + f"traffic {format_bytes(traffic)} per inference, weights included"
-
-
-SUMMARY_SCHEMA = "trex-tui/summary/1"
 
 
 def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic] = ()) -> dict[str, Any]:
@@ -429,20 +428,18 @@ def print_summary(engine: Engine, console: Console) -> None:
         ("Layer times", _profile_text(engine)),
         *condition_facts(engine),
     ]
-    console.print(_facts_grid(facts))
+    print_facts(facts, console)
     for title, totals in (("Kind", total_by_kind(engine)), ("Precision", total_by_precision(engine))):
         if totals:
             console.print()
-            console.print(_totals_table(title, totals, "█" if console.encoding.startswith("utf") else "#"))
+            print_bars(totals_table(f"by_{title.lower()}", title, totals), console)
     console.print()
-    numbers = number_sentences(engine).items()
-    console.print(
-        _facts_grid(
-            (label if index == 0 else "", sentence)
-            for label, sentences in numbers
-            for index, sentence in enumerate(sentences)
-        )
-    )
+    numbers = [
+        (label if index == 0 else "", sentence)
+        for label, sentences in number_sentences(engine).items()
+        for index, sentence in enumerate(sentences)
+    ]
+    print_facts(numbers, console)
     for sentence in doubt_sentences(engine):
         console.print(Text(f"caution: {sentence}", style="yellow"))
     for diagnostic in engine.diagnostics:
@@ -450,33 +447,28 @@ def print_summary(engine: Engine, console: Console) -> None:
     console.print()
 
 
-def _facts_grid(lines: Iterable[tuple[str, str]]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
+def totals_table(
+    id: str,  # noqa: A002 - as the field of Table
+    title: str,
+    totals: Sequence[Total],
+    heading: str = "",
+    styles: Sequence[str] = (),
+) -> Table:
+    """Groups of layers with their time, a bar for each.
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for label, value in lines:
-        grid.add_row(Text(label), Text(value))
-    return grid
-
-
-def _totals_table(title: str, totals: Sequence[Total], mark: str) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    table.add_column(title)
-    for heading in ("Layers", "ms", "%"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    top = max((total.latency_pct or 0.0 for total in totals), default=0.0)
-    for total in totals:
-        bar = mark * round(24 * (total.latency_pct or 0.0) / top) if top else ""
-        cells = (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
-        table.add_row(Text(total.key), *cells, Text(bar, style="cyan"))
-    return table
+    Args:
+        title: Of the column of groups.
+        styles: Of the bars, as `svg.style` names them.
+    """
+    columns = (
+        Column("key", title, value=lambda total: total.key),
+        Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
+        Column("latency_ms", "ms", value=lambda total: total.latency_ms, is_number=True, has_bar=True),
+        Column("latency_pct", "%", value=lambda total: total.latency_pct, is_number=True),
+    )
+    return make_table(
+        id, columns, totals, noun="group", title=heading or f"By {title.lower()}", styles=styles
+    )
 
 
 _USUAL = frozenset({"", "-1", "disabled", "default", "none"})
