@@ -12,7 +12,7 @@ from helpers import RealSet, layer, tensor, write_graph, write_json, write_profi
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Finding, NotChecked, Rule, Severity
-from trex_tui.lint.registry import collect, house_modules
+from trex_tui.lint.registry import builtin_modules, collect
 
 FAMILIES = ("CONV", "FMT", "GEMM", "QDQ")
 A100 = {
@@ -194,7 +194,7 @@ def rules() -> dict[str, Rule]:
     """The rules of these families, by id."""
     return {
         rule.id: rule
-        for rule in collect(house_modules()).rules
+        for rule in collect(builtin_modules()).rules
         if rule.family in FAMILIES or rule.id in ("PREC001", "PREC002", "PREC003")
     }
 

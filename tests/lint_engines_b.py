@@ -19,12 +19,12 @@ from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
 from trex_tui.lint.context import Context
 from trex_tui.lint.model import Finding, NotChecked, Rule
-from trex_tui.lint.registry import collect, house_modules
+from trex_tui.lint.registry import builtin_modules, collect
 
 FAMILIES = ("ATTN", "BUILD", "DLA", "DYN", "FUSE", "HOT", "LAUNCH", "MEASURE", "MEM", "OK", "PLUG", "ROOF")
 RULES: dict[str, Rule] = {
     rule.id: rule
-    for rule in collect(house_modules()).rules
+    for rule in collect(builtin_modules()).rules
     if rule.family in FAMILIES or rule.id in ("PREC004", "PREC005")
 }
 

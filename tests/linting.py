@@ -56,7 +56,7 @@ def use_rules(monkeypatch: pytest.MonkeyPatch) -> Iterable[Callable[..., None]]:
     def use(*rules: Rule) -> None:
         module = ModuleType("rules_of_a_test")
         module.RULES = rules  # type: ignore[attr-defined]
-        monkeypatch.setattr(registry_module, "house_modules", lambda: [module])
+        monkeypatch.setattr(registry_module, "builtin_modules", lambda: [module])
         registry_module.registry.cache_clear()
 
     yield use

@@ -320,9 +320,11 @@ def test_warm_up_makes_a_steady_run_look_unsteady(real: RealSet) -> None:
 @pytest.mark.parametrize(
     "real", [one for one in real_sets(having=["timing"]) if "RTX3090/fp32" in str(one.id)]
 )
-def test_warm_up_looks_like_a_change_of_level(real: RealSet) -> None:
+def test_warm_up_looks_like_spread_that_settles(real: RealSet) -> None:
     timing = loaded(real).timing
     assert timing is not None
     whole = stability(timing.latency_ms, timing.columns["startComputeMs"])
     assert whole.windows_range_pct == pytest.approx(5.2, abs=0.06)
-    assert whole.verdict is Verdict.STEPS
+    assert whole.verdict is Verdict.SPREAD
+    assert whole.settling is not None
+    assert whole.settling.rows == 20

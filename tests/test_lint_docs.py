@@ -12,7 +12,7 @@ from helpers import REPOSITORY
 from linting import engine_of
 from trex_tui.lint.config import find_config
 from trex_tui.lint.model import Rule
-from trex_tui.lint.registry import Registry, collect, house_modules
+from trex_tui.lint.registry import Registry, builtin_modules, collect
 from trex_tui.lint.run import run
 from trex_tui.report.views.lint_rules import rules_markdown
 
@@ -25,7 +25,7 @@ def test_document_has_the_rules() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     found = MARKED.search(text)
     assert found is not None
-    wanted = f"\n{rules_markdown(collect(house_modules()).rules)}\n"
+    wanted = f"\n{rules_markdown(collect(builtin_modules()).rules)}\n"
     if os.environ.get("UPDATE_GOLDENS"):
         DOCUMENT.write_text(MARKED.sub(lambda match: match[1] + wanted + match[3], text), encoding="utf-8")
     else:
@@ -33,7 +33,7 @@ def test_document_has_the_rules() -> None:
 
 
 def test_its_example_of_a_configuration_can_be_read(tmp_path: Path) -> None:
-    rules = collect(house_modules())
+    rules = collect(builtin_modules())
     if not {"CONV", "QDQ"} <= set(rules.families):
         pytest.skip("the rules of the example are not there")
     (example,) = EXAMPLE.findall(DOCUMENT.read_text(encoding="utf-8"))

@@ -19,12 +19,12 @@ from helpers import RealSet, real_sets
 from trex_tui.analysis.timing import timing_statistics
 from trex_tui.engine import Engine, load_engine
 from trex_tui.lint.model import Judged, LintResult
-from trex_tui.lint.registry import collect, house_modules
+from trex_tui.lint.registry import builtin_modules, collect
 from trex_tui.lint.run import run
 from trex_tui.lint.savings import union_of_stakes
 
 GOLDEN = Path(__file__).parent / "golden" / "lint"
-RULES = collect(house_modules()).rules
+RULES = collect(builtin_modules()).rules
 MOST_LAYERS = 6
 
 pytestmark = pytest.mark.skipif(not RULES, reason="there are no rules")

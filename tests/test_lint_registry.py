@@ -17,7 +17,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.errors import Severity, TrexError
 from trex_tui.lint.config import LintConfig
 from trex_tui.lint.model import Rule
-from trex_tui.lint.registry import GROUP, ID, collect, house_modules, registry
+from trex_tui.lint.registry import GROUP, ID, builtin_modules, collect, registry
 from trex_tui.lint.run import run
 
 PLUGIN = """
@@ -62,10 +62,10 @@ class TestHouse:
     def test_every_module_is_found(self) -> None:
         folder = Path(str(importlib.import_module("trex_tui.lint.rules").__file__)).parent
         names = {one.stem for one in folder.glob("*.py") if not one.stem.startswith("_")}
-        assert {one.__name__.rpartition(".")[2] for one in house_modules()} == names
+        assert {one.__name__.rpartition(".")[2] for one in builtin_modules()} == names
 
     def test_ids_are_unique_and_rules_complete(self) -> None:
-        found = collect(house_modules())  # raises for an id that is there twice
+        found = collect(builtin_modules())  # raises for an id that is there twice
         assert found.diagnostics == ()
         assert [one.id for one in found.rules] == sorted(one.id for one in found.rules)
         for one in found.rules:
@@ -74,7 +74,7 @@ class TestHouse:
             assert set(one.columns) <= set(ALL_COLUMNS_BY_NAME), one.id
 
     def test_thresholds_are_arguments_of_their_rule(self) -> None:
-        for one in collect(house_modules()).rules:
+        for one in collect(builtin_modules()).rules:
             if one.family != "OK":
                 expected = list(inspect.signature(one.check).parameters)[1:]
                 assert sorted(expected) == sorted(one.thresholds), one.id

@@ -34,7 +34,7 @@ from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.report.charts.cells import draw
 from trex_tui.report.charts.figure import Palette, Subject
 from trex_tui.report.export import ExportFormat, comparison_as, file_stem, layers_as
-from trex_tui.report.views import build, build_details, build_summary, layers, memory
+from trex_tui.report.views import build, build_details, build_summary, layers, memory, timing
 from trex_tui.report.views import engine as overview
 from trex_tui.report.views import layer_details as layer_text
 from trex_tui.report.views import lint as findings
@@ -148,10 +148,11 @@ def _screens(engine: Engine) -> None:
     overview.work_facts(engine, analysis)
     overview.gap_sentences(engine, analysis)
     overview.bound_sentences(analysis)
-    overview.stability_words(analysis)
-    overview.run_facts(analysis)
+    timing.run_facts(analysis)
     if analysis.statistics is not None:
-        overview.performance_table(analysis.statistics)
+        timing.performance_table(analysis.statistics)
+        if analysis.statistics.stability is not None:
+            timing.steadiness_words(analysis.statistics.stability)
     figures = memory.memory_figures(engine)
     memory.peak_words(engine, figures.activations)
     memory.live_words(engine, figures.values)
@@ -196,10 +197,11 @@ def _lint(engine: Engine) -> None:
     result = run_lint(engine, config)
     _check_rules(result)
     rules = registry().rules
-    for entry in findings.entries(result):
-        list(findings.finding_lines(engine, entry, rules))
-    findings.summary_words(result, engine)
-    report = LintReport((EngineReport(engine, result),), config, ())
+    engine_report = EngineReport(engine, result)
+    for entry in findings.list_entries(engine_report):
+        list(findings.finding_lines(entry, rules))
+    findings.fit_summary(engine_report)
+    report = LintReport((engine_report,), config, ())
     from trex_tui.report.render_lint import lint_document, lint_github, lint_markdown, print_lint
     from trex_tui.report.render_sarif import lint_sarif
 

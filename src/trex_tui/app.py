@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual._context import active_message_pump
@@ -57,9 +57,8 @@ if TYPE_CHECKING:
     from textual.command import Provider
 
     from trex_tui.analysis.load import LoadOptions
-    from trex_tui.artifacts import ArtifactSet
     from trex_tui.engine.engine import Engine
-    from trex_tui.screens.engines import EngineOpened, EngineRow
+    from trex_tui.screens.engines import EngineOpened
 
 
 def _commands() -> type[Provider]:
@@ -114,44 +113,15 @@ class TrexApp(App[None]):
 
     @property
     def settings(self) -> Settings:
-        """What is remembered."""
         return self.store.settings
 
     @property
     def load_options(self) -> LoadOptions:
-        """How engines are to be loaded."""
         from trex_tui.analysis.load import LoadOptions
 
         return self.options or LoadOptions()
 
-    def engines_at_hand(self) -> list[Engine]:
-        """Engines that need not be read: captured, on a list, and on the screens that are open."""
-        from trex_tui.screens.engine import EngineScreen
-
-        engines = list(self.captured)
-        for screen in self.screen_stack:
-            engines += [row.engine for row in self._rows_of(screen) if row.engine is not None]
-            if isinstance(screen, EngineScreen):
-                engines += [screen.engine, *screen.compare_job.choice.others]
-        return list(dict.fromkeys(engines))
-
-    def listed_sets(self) -> list[ArtifactSet]:
-        """All that is on a list of engines."""
-        return [row.source for screen in self.screen_stack for row in self._rows_of(screen)]
-
-    def unread_sets(self) -> list[ArtifactSet]:
-        """What is on a list of engines and was not read yet."""
-        rows = [row for screen in self.screen_stack for row in self._rows_of(screen)]
-        return [row.source for row in rows if row.engine is None and row.error is None]
-
-    @staticmethod
-    def _rows_of(screen: Screen[Any]) -> list[EngineRow]:
-        from trex_tui.screens.engines import EnginesScreen
-
-        return screen.rows if isinstance(screen, EnginesScreen) else []
-
     def remember(self, **choices: object) -> None:
-        """Keep a choice for the next time."""
         problem = self.store.remember(**choices)
         if problem:
             self.say_once("settings", problem)
@@ -185,7 +155,6 @@ class TrexApp(App[None]):
         return {"muted": muted_colour(self.current_theme)}
 
     def get_default_screen(self) -> Screen[None]:
-        """The first frame: what is being read."""
         return LoadingScreen(self.paths)
 
     def on_mount(self) -> None:
@@ -389,13 +358,11 @@ class TrexApp(App[None]):
     # Actions
 
     def action_help(self) -> None:
-        """Show the keys that work on this screen."""
         from trex_tui.screens.text_screens import HelpScreen
 
         self.push_screen(HelpScreen(getattr(self.screen, "help_places", [Place.EVERYWHERE])))
 
     def action_open_path(self) -> None:
-        """Ask for a path and open it."""
         self._ask_for_path()
 
     def _ask_for_path(self, text: str = "", remark: str = "") -> None:
@@ -409,13 +376,11 @@ class TrexApp(App[None]):
         self.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), open_path)
 
     def action_export(self) -> None:
-        """Ask for format and file, and export what is shown."""
         from trex_tui.screens.export import Exporter
 
         Exporter(self.screen).ask()
 
     def action_command_palette(self) -> None:
-        """Offer every command, theme and layer."""
         if not isinstance(self.screen, CommandPalette):
             from trex_tui.screens.palette import Palette
 
@@ -428,7 +393,6 @@ class TrexApp(App[None]):
             await super().action_quit()
 
     def action_close(self) -> None:
-        """Quit."""
         self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:

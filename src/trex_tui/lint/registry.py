@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.errors import Diagnostic, Severity, TrexError
-from trex_tui.lint import rules as house
+from trex_tui.lint import rules as builtin
 from trex_tui.lint.model import Rule
 from trex_tui.text import did_you_mean, printable
 
@@ -92,13 +92,13 @@ def registry() -> Registry:
     """The rules of this installation; found once."""
     from importlib.metadata import entry_points  # 20 ms
 
-    return collect(house_modules(), entry_points(group=GROUP))
+    return collect(builtin_modules(), entry_points(group=GROUP))
 
 
-def house_modules() -> list[ModuleType]:
+def builtin_modules() -> list[ModuleType]:
     """The modules of `lint/rules`."""
-    names = sorted(one.name for one in pkgutil.iter_modules(house.__path__))
-    return [import_module(f"{house.__name__}.{name}") for name in names if not name.startswith("_")]
+    names = sorted(module.name for module in pkgutil.iter_modules(builtin.__path__))
+    return [import_module(f"{builtin.__name__}.{name}") for name in names if not name.startswith("_")]
 
 
 def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -> Registry:
@@ -107,25 +107,26 @@ def collect(modules: Iterable[ModuleType], plugins: Iterable[EntryPoint] = ()) -
     Raises:
         ValueError: Two modules have the same id, or an id has another form than `ID`.
     """
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for module in modules:
-        for rule in _declared(module):
-            if found.get(rule.id) is rule:
+        for rule in _list_rules(module):
+            if rules.get(rule.id) is rule:
                 continue  # imported from another module
-            problem = _problem(rule, found)
+            problem = _find_problem(rule, rules)
             if problem:
                 raise ValueError(f"{module.__name__}: {problem}")
-            found[rule.id] = rule
+            rules[rule.id] = rule
     diagnostics: list[Diagnostic] = []
-    for plugin in sorted(plugins, key=lambda one: (one.name, one.value)):
-        diagnostics += _add_plugin(plugin, found)
-    return Registry(tuple(found[one] for one in sorted(found)), tuple(diagnostics))
+    for plugin in sorted(plugins, key=lambda plugin: (plugin.name, plugin.value)):
+        diagnostics += _add_plugin(plugin, rules)
+    return Registry(tuple(rules[rule_id] for rule_id in sorted(rules)), tuple(diagnostics))
 
 
-def _add_plugin(plugin: EntryPoint, found: dict[str, Rule]) -> list[Diagnostic]:
+def _add_plugin(plugin: EntryPoint, rules: dict[str, Rule]) -> list[Diagnostic]:
     where = f"lint rules {plugin.name!r} ({plugin.value})"
     try:
-        offered = _offered(plugin.load())
+        loaded = plugin.load()
+        offered = [loaded] if isinstance(loaded, Rule) else _list_rules(loaded)
     except Exception as error:  # noqa: BLE001 - somebody else's module: whatever it raises costs its rules
         from trex_tui.crash_log import note
 
@@ -134,30 +135,26 @@ def _add_plugin(plugin: EntryPoint, found: dict[str, Rule]) -> list[Diagnostic]:
         return [Diagnostic(Severity.WARNING, None, where, message)]
     diagnostics = []
     for rule in offered:
-        problem = _problem(rule, found)
+        problem = _find_problem(rule, rules)
         if problem:
             diagnostics.append(Diagnostic(Severity.WARNING, None, where, f"{problem}; it is left out"))
         else:
-            found[rule.id] = rule
+            rules[rule.id] = rule
     return diagnostics
 
 
-def _offered(loaded: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry point names
-    if isinstance(loaded, ModuleType):
-        return _declared(loaded)
-    return [loaded] if isinstance(loaded, Rule) else list(loaded)
+def _list_rules(source: Any) -> list[Any]:  # noqa: ANN401 - whatever an entry point names
+    """`RULES` of a module, or else every rule at its top; or what an iterable holds."""
+    if hasattr(source, "RULES"):
+        return list(source.RULES)
+    if isinstance(source, ModuleType):
+        return [value for value in vars(source).values() if isinstance(value, Rule)]
+    return list(source)
 
 
-def _declared(module: ModuleType) -> list[Any]:
-    """`RULES` of a module, or else every rule at its top."""
-    if hasattr(module, "RULES"):
-        return list(module.RULES)
-    return [value for value in vars(module).values() if isinstance(value, Rule)]
-
-
-def _problem(rule: Any, found: dict[str, Rule]) -> str:  # noqa: ANN401 - whatever a plug-in offers
+def _find_problem(rule: Any, rules: dict[str, Rule]) -> str:  # noqa: ANN401 - whatever a plug-in offers
     if not isinstance(rule, Rule):
         return f"{type(rule).__name__} is no Rule"
     if not ID.fullmatch(rule.id):
         return f"{rule.id!r} is no id such as CONV001 or OK-TC"
-    return f"the id {rule.id} is taken" if rule.id in found else ""
+    return f"the id {rule.id} is taken" if rule.id in rules else ""

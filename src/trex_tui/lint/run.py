@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from trex_tui.engine.engine import Engine
@@ -36,15 +36,6 @@ NO_LAYERS = "no layers: neither layer information nor a profile is there; run tr
 _EVERYTHING = LintConfig()
 
 
-@dataclass
-class _Found:
-    """What the rules said, before anything is left out."""
-
-    judged: list[Judged] = field(default_factory=list)
-    not_checked: list[NotChecked] = field(default_factory=list)
-    failed: list[str] = field(default_factory=list)
-
-
 def run(
     engine: Engine,
     config: LintConfig = _EVERYTHING,
@@ -64,66 +55,70 @@ def run(
     """
     chosen = [rule for rule in (registry().rules if rules is None else rules) if config.wants(rule)]
     context = Context(engine, config.thresholds)
-    found = _Found()
+    every: list[Judged] = []
+    not_checked: list[NotChecked] = []
+    failed: list[str] = []
     for rule in chosen:
-        _apply(rule, context, found)
+        try:
+            for answer in _look(rule, context):
+                if isinstance(answer, NotChecked):
+                    not_checked.append(answer)
+                else:
+                    every.append(answer)
+        except Exception as error:  # noqa: BLE001 - rules may be plug-ins: whatever one raises costs that one
+            failed.append(rule.id)
+            not_checked.append(NotChecked(rule.id, _describe_failure(rule, error)))
     if layers is not None:
-        meant = frozenset(layers)
-        found.judged = [one for one in found.judged if not meant.isdisjoint(one.layers)]
-    kept, suppressed = _without_suppressed(context, found.judged, config.suppressions)
-    wanted = [one for one in kept if one.severity.rank <= config.min_severity.rank]
+        wanted_layers = frozenset(layers)
+        every = [judged for judged in every if not wanted_layers.isdisjoint(judged.layers)]
+    kept, suppressed = _divide_suppressed(context, every, config.suppressions)
+    wanted = [judged for judged in kept if judged.severity.rank <= config.min_severity.rank]
     ordered = sorted(wanted, key=_order)
-    findings = tuple(one for one in ordered if one.severity is not Severity.GOOD)
-    counts = Counter(one.severity for one in ordered)
+    findings = tuple(judged for judged in ordered if judged.severity is not Severity.GOOD)
+    counts = Counter(judged.severity for judged in ordered)
     compute = context.timing.compute if context.timing else None
     return LintResult(
         findings=findings,
-        positives=tuple(one for one in ordered if one.severity is Severity.GOOD),
-        suppressed=tuple(sorted(suppressed, key=lambda one: _order(one.judged))),
-        not_checked=tuple(sorted(found.not_checked, key=lambda one: (one.rule, one.reason))),
-        failed=tuple(found.failed),
+        positives=tuple(judged for judged in ordered if judged.severity is Severity.GOOD),
+        suppressed=tuple(sorted(suppressed, key=lambda taken: _order(taken.judged))),
+        not_checked=tuple(sorted(not_checked, key=lambda missing: (missing.rule, missing.reason))),
+        failed=tuple(failed),
         rules=tuple(rule.id for rule in chosen),
         milder=len(kept) - len(wanted),
         counts={severity: counts[severity] for severity in Severity},
         stakes=union_of_stakes(
-            [one.finding for one in findings], context.total_ms, compute.median_ms if compute else None
+            [judged.finding for judged in findings], context.total_ms, compute.median_ms if compute else None
         ),
         by_layer=_by_layer(findings),
     )
 
 
 def _by_layer(findings: Iterable[Judged]) -> dict[int, tuple[Judged, ...]]:
-    found: dict[int, list[Judged]] = {}
-    for one in findings:
-        for index in one.layers:
-            found.setdefault(index, []).append(one)
-    return {index: tuple(found[index]) for index in sorted(found)}
+    by_layer: dict[int, list[Judged]] = {}
+    for judged in findings:
+        for index in judged.layers:
+            by_layer.setdefault(index, []).append(judged)
+    return {index: tuple(by_layer[index]) for index in sorted(by_layer)}
 
 
-def _order(one: Judged) -> tuple[int, bool, float, str, tuple[int, ...], str]:
-    stake = one.stake_ms
-    return (one.severity.rank, stake is None, -(stake or 0.0), one.rule.id, one.layers, one.message)
+def _order(judged: Judged) -> tuple[int, bool, float, str, tuple[int, ...], str]:
+    stake = judged.stake_ms
+    rank = judged.severity.rank
+    return (rank, stake is None, -(stake or 0.0), judged.rule.id, judged.layers, judged.message)
 
 
-def _apply(rule: Rule, context: Context, found: _Found) -> None:
-    """Run one rule. What it said before it broke stands."""
+def _look(rule: Rule, context: Context) -> Iterator[Judged | NotChecked]:
+    """What one rule finds. What it says before it breaks stands."""
     if not context.layers and rule.columns:
-        found.not_checked.append(NotChecked(rule.id, NO_LAYERS))
+        yield NotChecked(rule.id, NO_LAYERS)
         return
-    try:
-        for one in rule.look(context):
-            if one.rule != rule.id:
-                raise ValueError(f"it speaks for {one.rule}")
-            if isinstance(one, NotChecked):
-                found.not_checked.append(one)
-            else:
-                found.judged.append(_judged(rule, one, context))
-    except Exception as error:  # noqa: BLE001 - rules may be plug-ins: whatever one raises costs that one
-        found.failed.append(rule.id)
-        found.not_checked.append(NotChecked(rule.id, _failure(rule, error)))
+    for answer in rule.look(context):
+        if answer.rule != rule.id:
+            raise ValueError(f"it speaks for {answer.rule}")
+        yield answer if isinstance(answer, NotChecked) else _judge(rule, answer, context)
 
 
-def _failure(rule: Rule, error: Exception) -> str:
+def _describe_failure(rule: Rule, error: Exception) -> str:
     """What broke and where, in a sentence. The traceback goes to the log file, if a person asked for one, and to `logging`,
     if another program runs this and listens."""
     import logging  # all for what never happens
@@ -136,12 +131,12 @@ def _failure(rule: Rule, error: Exception) -> str:
     logger.addHandler(logging.NullHandler())  # nobody listens: then not on the screen either
     logger.error("lint rule %s broke", rule.id, exc_info=error)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    told = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     place = f"{Path(last.filename).name} line {last.lineno}"
-    return f"the rule broke: {type(error).__name__}{': ' if told else ''}{told} ({place})"
+    return f"the rule broke: {type(error).__name__}{': ' if message else ''}{message} ({place})"
 
 
-def _judged(rule: Rule, finding: Finding, context: Context, suppressed_layers: int = 0) -> Judged:
+def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: int = 0) -> Judged:
     """What a finding weighs.
 
     Raises:
@@ -180,20 +175,20 @@ def _is_mild(finding: Finding, total_ms: float | None) -> bool:
     return is_small or finding.confidence is Confidence.LOW
 
 
-def _without_suppressed(
-    context: Context, judged: Iterable[Judged], suppressions: Sequence[Suppression]
+def _divide_suppressed(
+    context: Context, every: Iterable[Judged], suppressions: Sequence[Suppression]
 ) -> tuple[list[Judged], list[Suppressed]]:
     """Findings as the suppressions leave them, and what they took."""
     if not suppressions:
-        return list(judged), []
-    matching = [_matching_layers(context.engine, one) for one in suppressions]
+        return list(every), []
+    matching = [_matching_layers(context.engine, suppression) for suppression in suppressions]
     kept: list[Judged] = []
     taken: list[Suppressed] = []
-    for one in judged:
-        rest: Judged | None = one
+    for judged in every:
+        rest: Judged | None = judged
         for suppression, layers in zip(suppressions, matching, strict=True):
-            if rest is not None and (not suppression.rules or names_rule(suppression.rules, one.rule)):
-                part, rest = _divided(rest, layers, context)
+            if rest is not None and (not suppression.rules or names_rule(suppression.rules, judged.rule)):
+                part, rest = _divide(rest, layers, context)
                 if part is not None:
                     taken.append(Suppressed(part, suppression.reason, suppression.origin))
         if rest is not None:
@@ -201,7 +196,7 @@ def _without_suppressed(
     return kept, taken
 
 
-def _divided(
+def _divide(
     judged: Judged, layers: frozenset[int] | None, context: Context
 ) -> tuple[Judged | None, Judged | None]:
     """What a suppression takes of a finding, and what it leaves.
@@ -215,19 +210,18 @@ def _divided(
     taken = layers.intersection(finding.layers)
     if not taken:
         return None, judged
-    part = replace(
-        finding,
-        layers=tuple(index for index in finding.layers if index in taken),
-        stakes_ms={index: ms for index, ms in finding.stakes_ms.items() if index in taken},
-        engine_stake_ms=None,
-    )
-    rest = replace(
-        finding,
-        layers=tuple(index for index in finding.layers if index not in taken),
-        stakes_ms={index: ms for index, ms in finding.stakes_ms.items() if index not in taken},
-    )
+    part = replace(_restrict(finding, taken), engine_stake_ms=None)
+    rest = _restrict(finding, {*finding.layers, *finding.stakes_ms} - taken)
     count = judged.suppressed_layers + len(taken)
-    return _judged(judged.rule, part, context), _judged(judged.rule, rest, context, count)
+    return _judge(judged.rule, part, context), _judge(judged.rule, rest, context, count)
+
+
+def _restrict(finding: Finding, layers: Collection[int]) -> Finding:
+    return replace(
+        finding,
+        layers=tuple(index for index in finding.layers if index in layers),
+        stakes_ms={index: ms for index, ms in finding.stakes_ms.items() if index in layers},
+    )
 
 
 def _matching_layers(engine: Engine, suppression: Suppression) -> frozenset[int] | None:

@@ -171,7 +171,6 @@ class ComparePane(TablePane[BlockRow]):
 
     @property
     def comparison(self) -> Comparison | None:
-        """What is compared; None before there is an answer."""
         return self.job.comparison
 
     def show_state(self) -> None:
@@ -195,8 +194,7 @@ class ComparePane(TablePane[BlockRow]):
         self.refresh_bindings()
 
     def show_comparison(self, comparison: Comparison) -> None:
-        """Show other blocks; cursor and what is expanded stay where the same layers are."""
-        had_blocks, anchors = self._has_blocks, self._anchors()
+        had_blocks, anchors = self._has_blocks, anchors_of(self.table)
         self.pins.forget()
         self.table.show(comparison)
         self._show_parts(has_blocks=True)
@@ -214,14 +212,6 @@ class ComparePane(TablePane[BlockRow]):
         self._tell_title()
         self._tell_words(from_top=not had_blocks)
 
-    def _anchors(self) -> list[LayerEnd]:
-        """A layer of the row under the cursor, and one of each expanded block."""
-        row, comparison = self.table.cursor_item, self.table.comparison
-        if comparison is None or row is None:
-            return []
-        expanded = [comparison.blocks[index] for index in sorted(self.table.expanded)]
-        return [row_end(row, comparison), *(first_layer(comparison.engines, block) for block in expanded)]
-
     def _block_of(self, engine: Engine, layer: int) -> Block:
         assert self.comparison is not None
         return self.comparison.block_of(place_of(self.comparison, engine), layer)
@@ -231,7 +221,7 @@ class ComparePane(TablePane[BlockRow]):
         comparison = self.comparison
         if comparison is None:
             return
-        matching = self._matching_blocks(comparison)
+        matching = matching_blocks(comparison, self.engine, self._matching, self._filter_text)
         self._blocks = [
             block
             for block in self.table.all_blocks
@@ -243,16 +233,6 @@ class ComparePane(TablePane[BlockRow]):
         words = sum_words(comparison, self._blocks, remarks, only_changed=self.only_changed)
         self.query_one("#compare-sum", SummaryLine).text = words
         self.row_changed()
-
-    def _matching_blocks(self, comparison: Comparison) -> set[int] | None:
-        """Indices of the blocks of which a layer in any engine matches the filter; None without one."""
-        if not self._filter_text:
-            return None
-        matching: set[int] = set()
-        for place, engine in enumerate(comparison.engines):
-            layers = self._matching if engine is self.engine else filter_layers(engine, self._filter_text)
-            matching.update(comparison.block_of(place, layer.index).index for layer in layers)
-        return matching
 
     def _tell_title(self) -> None:
         line = self.query_one("#compare-title", SummaryLine)
@@ -409,7 +389,6 @@ class ComparePane(TablePane[BlockRow]):
         self.pins.unpin()
 
     def action_only_changed(self) -> None:
-        """Show only blocks that changed in more than time, or all."""
         if self.comparison is not None:
             self.only_changed = not self.only_changed
             self._fill()
@@ -457,6 +436,33 @@ def row_end(row: BlockRow, comparison: Comparison) -> LayerEnd:
     if row.place is not None and row.layer is not None:
         return comparison.engines[row.place], row.layer.index
     return first_layer(comparison.engines, row.block)
+
+
+def anchors_of(table: BlockTable) -> list[LayerEnd]:
+    """A layer of the row under the cursor, and one of each expanded block."""
+    row, comparison = table.cursor_item, table.comparison
+    if comparison is None or row is None:
+        return []
+    expanded = [comparison.blocks[index] for index in sorted(table.expanded)]
+    return [row_end(row, comparison), *(first_layer(comparison.engines, block) for block in expanded)]
+
+
+def matching_blocks(
+    comparison: Comparison, own: Engine, matching: Sequence[Layer], filter_text: str
+) -> set[int] | None:
+    """Indices of the blocks of which a layer in any engine matches a filter; None without one.
+
+    Args:
+        own: The engine of which the matching layers are known already.
+        matching: Those layers.
+    """
+    if not filter_text:
+        return None
+    indices: set[int] = set()
+    for place, engine in enumerate(comparison.engines):
+        layers = matching if engine is own else filter_layers(engine, filter_text)
+        indices.update(comparison.block_of(place, layer.index).index for layer in layers)
+    return indices
 
 
 def _sentence(words: str, _: int) -> Story:

@@ -20,7 +20,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.open import OpenScreen
 from trex_tui.screens.reload import corresponding, places_of, same_set
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import engines_at_hand, listed_sets, services_of
 from trex_tui.screens.settings import read_recent, remember_opened
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
@@ -182,7 +182,6 @@ class CompareJob:
 
     @property
     def place(self) -> int:
-        """Place of the screen's engine in the comparison."""
         return place_of(self.comparison, self.engine)
 
     def compare_with(self, others: Iterable[Engine]) -> None:
@@ -284,8 +283,10 @@ class CompareJob:
 
     def _choose(self, *, is_more: bool) -> None:
         taken = (self.engine, *(self.choice.others if is_more else ()))
-        services = services_of(self._screen)
-        at_hand: list[Engine | ArtifactSet] = [*services.engines_at_hand(), *services.unread_sets()]
+        at_hand: list[Engine | ArtifactSet] = [
+            *engines_at_hand(self._screen),
+            *listed_sets(self._screen, unread=True),
+        ]
         offers: list[Engine | ArtifactSet | str] = [offer for offer in at_hand if offer not in taken]
         recent = [path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)]
         offers += recent[: max(0, MOST_OFFERS - len(offers))]
@@ -423,8 +424,6 @@ class CompareJob:
         self.start()
 
     def choose_align(self) -> None:
-        """Choose which evidence may match layers."""
-
         def chosen(value: str | None) -> None:
             if value is not None:
                 self.choice.align = Align(value)

@@ -89,11 +89,9 @@ class Dialog(ModalScreen[Result]):
             footers[-1].follow(stack[-1])
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
-        """Close, once."""
         return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
 
     def action_dismiss_dialog(self) -> None:
-        """Close without a result."""
         self.dismiss(None)
 
 
@@ -109,7 +107,6 @@ class TextScreen(Dialog[None]):
         self._title, self._lines = title, lines
 
     def compose(self) -> ComposeResult:
-        """The text."""
         window = TextScroll(TextBlock(self._lines), classes="dialog")
         window.border_title = self._title
         window.border_subtitle = "j k scroll · Esc closes"
@@ -141,12 +138,10 @@ class Options(OptionList):
     ]
 
     def action_page_up(self) -> None:
-        """Turn a page."""
         if has_room(self):
             super().action_page_up()  # type: ignore[no-untyped-call]
 
     def action_page_down(self) -> None:
-        """Turn a page."""
         if has_room(self):
             super().action_page_down()  # type: ignore[no-untyped-call]
 
@@ -165,7 +160,6 @@ class ChooseScreen(Dialog[str]):
         self._title, self._options, self._current = title, options, current
 
     def compose(self) -> ComposeResult:
-        """The options."""
         options = [Option(Content(printable(text))) for text in self._options.values()]
         choices = Options(*options, classes="dialog")
         choices.border_title = Content(self._title).markup  # names in it are no markup
@@ -173,7 +167,6 @@ class ChooseScreen(Dialog[str]):
         yield choices
 
     def on_mount(self) -> None:
-        """Start on the current choice."""
         keys = list(self._options)
         choices = self.query_one(Options)
         choices.highlighted = keys.index(self._current) if self._current in keys else 0
@@ -237,7 +230,6 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
         self._order = [*shown, *(key for key in self._titles if key not in self._shown)]
 
     def compose(self) -> ComposeResult:
-        """The columns with their marks."""
         choices = _Columns(*map(self._option, self._order), classes="dialog")
         choices.border_title = "Columns"
         choices.border_subtitle = "Space show · J K move · d reset · Enter done"
@@ -262,19 +254,16 @@ class ColumnsScreen(Dialog[tuple[str, ...]]):
             self._redraw(min(at + 1, len(self._order) - 1))
 
     def action_shift(self, step: int) -> None:
-        """Move the column."""
         at = self.query_one(_Columns).highlighted
         if at is not None and 0 <= at + step < len(self._order):
             self._order[at], self._order[at + step] = self._order[at + step], self._order[at]
             self._redraw(at + step)
 
     def action_defaults(self) -> None:
-        """The columns as they were before anybody chose."""
         self._take(self._defaults)
         self._redraw(0)
 
     def action_accept(self) -> None:
-        """Close with the columns marked."""
         self.dismiss(tuple(key for key in self._order if key in self._shown))
 
 
@@ -313,7 +302,6 @@ class PromptScreen(Dialog[Result]):
         self._text, self._remark = text, remark
 
     def compose(self) -> ComposeResult:
-        """Line, remark, list."""
         window = Vertical(classes="dialog")
         window.border_title = self.title_text
         window.border_subtitle = self.hint
@@ -332,18 +320,15 @@ class PromptScreen(Dialog[Result]):
             yield choices
 
     def on_mount(self) -> None:
-        """Put the keyboard into the line."""
         self.line.focus()
         self.say(self._remark)
 
     @property
     def line(self) -> Input:
-        """Where a person types."""
         return self.query_one(PromptInput)
 
     @property
     def choices(self) -> OptionList:
-        """What there is to choose."""
         return self.query_one(OptionList)
 
     def say(self, words: str) -> None:
@@ -353,14 +338,12 @@ class PromptScreen(Dialog[Result]):
         remark.display = bool(words)
 
     def offer(self, texts: list[str], highlighted: int | None = None) -> None:
-        """Replace the list."""
         self.choices.clear_options()
         self.choices.add_options([Option(Content(shorten_middle(printable(text), 70))) for text in texts])
         self.choices.highlighted = highlighted
         self.choices.display = bool(texts)
 
     def action_step(self, step: int) -> None:
-        """Choose the one before or after."""
         count = self.choices.option_count
         if count:
             now = self.choices.highlighted

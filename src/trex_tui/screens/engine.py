@@ -51,7 +51,7 @@ from trex_tui.screens.pane import (
     ShowsLint,
 )
 from trex_tui.screens.reload import changes, corresponding
-from trex_tui.screens.services import ReloadAsked
+from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import ExplainScreen, NotesScreen
 from trex_tui.text import plural, printable
 from trex_tui.widgets.actions import TABS, Place, bindings_in
@@ -125,7 +125,7 @@ class LayerFilter:
         return self.refused is None
 
 
-class EngineScreen(MainScreen):
+class EngineScreen(MainScreen, EngineHolder):
     """An engine. The panes follow `current_layer` and `filter_text`; they post what a person does in them.
 
     Args:
@@ -167,7 +167,6 @@ class EngineScreen(MainScreen):
         """Where the cursor stands because the filter hides the current layer; a person did not choose it."""
 
     def compose(self) -> ComposeResult:
-        """Header, tabs, the screens on top of each other, filter line, footer."""
         yield EngineHeader(self.engine)
         yield TabBar({tab.id: tab.title for tab in TABS})
         with ContentSwitcher(initial=None, id="screens"):
@@ -188,18 +187,15 @@ class EngineScreen(MainScreen):
         self.call_after_refresh(self.lint_job.start, self.engine)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:  # noqa: ARG002 - as in the class above, which Textual calls too
-        """Somebody looks again."""
         if self.is_mounted and self.query_one(ContentSwitcher).current == "compare":
             self.compare_job.start_if_due()
 
     @property
     def pane(self) -> EnginePane:
-        """The pane on screen."""
         return self.query_one(f"#{self.query_one(ContentSwitcher).current}", EnginePane)
 
     @property
     def matching(self) -> Sequence[Layer]:
-        """The layers that the filter leaves."""
         return self._filter.layers
 
     @property
@@ -324,7 +320,6 @@ class EngineScreen(MainScreen):
     # Filter
 
     def action_filter(self) -> None:
-        """Open the filter line."""
         bar, refused = self.query_one(FilterBar), self._filter.refused
         bar.open(refused.text if refused else self.filter_text)
         bar.error = refused
@@ -405,7 +400,6 @@ class EngineScreen(MainScreen):
 
     @property
     def lint(self) -> LintResult | None:
-        """What lint found; None until the rules have looked."""
         return self.lint_job.result
 
     def _show_lint(self) -> None:
@@ -435,6 +429,9 @@ class EngineScreen(MainScreen):
 
     # Other engines
 
+    def held_engines(self) -> list[Engine]:
+        return [self.engine, *self.compare_job.choice.others]
+
     @on(OtherOpened)
     def _other_opened(self, event: OtherOpened) -> None:
         """Show a layer of an engine that this one is compared with: on the screen below if it is that engine's."""
@@ -449,7 +446,6 @@ class EngineScreen(MainScreen):
     def open_other(
         self, engine: Engine, *, others: Sequence[Engine], tab: str, layer: Layer | None = None
     ) -> None:
-        """Show another engine on a screen over this one."""
         self.app.push_screen(EngineScreen(engine, is_listed=True, others=others, layer=layer, tab=tab))
 
     def compare_also(self, engine: Engine) -> None:

@@ -19,7 +19,7 @@ from trex_tui.errors import ArtifactError, Severity
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.main_screen import MainScreen, TooSmall
-from trex_tui.screens.services import ReloadAsked
+from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
 from trex_tui.text import format_bytes, format_ms, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
@@ -65,7 +65,7 @@ class EngineOpened(Message):
     others: tuple[Engine, ...] = ()
 
 
-class EnginesScreen(MainScreen):
+class EnginesScreen(MainScreen, EngineHolder):
     """The list of engines; it fills while they are read.
 
     Args:
@@ -92,7 +92,6 @@ class EnginesScreen(MainScreen):
         self.table: VirtualTable[EngineRow] = VirtualTable(_columns(), id="engines")
 
     def compose(self) -> ComposeResult:
-        """Title, table, what the row says in words, footer."""
         yield SummaryLine(id="engines-title")
         yield self.table
         yield SummaryLine(id="engines-words")
@@ -100,7 +99,6 @@ class EnginesScreen(MainScreen):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Show the names at once."""
         self._show()
         for row in self._rows:
             if row.source.name == self._current:
@@ -109,8 +107,14 @@ class EnginesScreen(MainScreen):
 
     @property
     def rows(self) -> list[EngineRow]:
-        """The engines, as far as they are read."""
         return self._rows
+
+    def held_engines(self) -> list[Engine]:
+        return [row.engine for row in self._rows if row.engine is not None]
+
+    def listed_sets(self, *, unread: bool = False) -> list[ArtifactSet]:
+        rows = [row for row in self._rows if not unread or (row.engine is None and row.error is None)]
+        return [row.source for row in rows]
 
     @property
     def current_name(self) -> str:
@@ -119,16 +123,13 @@ class EnginesScreen(MainScreen):
         return row.source.name if row else ""
 
     def action_reload(self) -> None:
-        """Look for engines again, and read them."""
         self.post_message(ReloadAsked())
 
     def set_rows(self, rows: list[EngineRow]) -> None:
-        """Show what has been read by now."""
         self._rows = rows
         self._show()
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
-        """An engine was read again."""
         rows = [EngineRow.loaded(row.source, new) if row.engine is old else row for row in self._rows]
         self.set_rows(rows)
 
@@ -151,7 +152,6 @@ class EnginesScreen(MainScreen):
         self.query_one("#engines-words", SummaryLine).text = row.in_words if row else ""
 
     def action_notes(self) -> None:
-        """Show which files were of no use."""
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
         notes = [
             note

@@ -32,7 +32,7 @@ from trex_tui.report.export import (
 )
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import listed_sets, services_of
 from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.layer_columns import LATENCY_COLUMNS
@@ -75,20 +75,17 @@ class ExportScreen(PromptScreen[ExportTarget]):
         self._form = form if form in self._forms else self._forms[0]
 
     def on_mount(self) -> None:
-        """Offer the formats."""
         super().on_mount()
         self.offer(self._texts, self._forms.index(self._form))
         self.line.cursor_position = len(self.line.value)
 
     def chosen(self, place: int) -> None:
-        """The ending follows the format."""
         self._form = self._forms[place]
         self.line.value = with_ending(self.line.value, self._form)
         self.line.cursor_position = len(self.line.value)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        """The format follows the ending."""
         form = format_of(event.value)
         if form in self._forms and form is not self._form:
             self._form = form
@@ -202,10 +199,8 @@ class Exporter:
 
     def _inputs(self) -> Inputs:
         """What lies on the screens: of the engines that are shown, and of those that are listed."""
-        services = services_of(self._screen)
-        return inputs_of(
-            [*services.listed_sets(), *(engine.source for engine in self._engines())], services.paths
-        )
+        sets = [*listed_sets(self._screen), *(engine.source for engine in self._engines())]
+        return inputs_of(sets, services_of(self._screen).paths)
 
     def _default_path(self, form: ExportFormat) -> str:
         if self._engine_screen is None:

@@ -59,7 +59,6 @@ class LatencyPane(LayerTablePane, ShowsLint):
         self._say_sum()
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show these layers and their sum."""
         self._layers = layers
         self.table.set_visible([layer.index for layer in layers] if filter_text else None)
         self._say_sum()
@@ -100,7 +99,6 @@ class LatencyPane(LayerTablePane, ShowsLint):
         return super().view_state(), self.marked_layers
 
     def restore_view(self, state: object, old: Engine) -> None:
-        """Order and marks again, on the layers that are still there."""
         order, marked = cast("tuple[object, list[Layer]]", state)
         super().restore_view(order, old)
         layers = (corresponding(old, self.engine, layer) for layer in marked)
@@ -113,7 +111,6 @@ class LatencyPane(LayerTablePane, ShowsLint):
         self._offer_columns("Sort by", self._sort, {"": self.natural_order})
 
     def action_then_by(self) -> None:
-        """Offer all columns; the choice decides where those so far tie."""
         self._offer_columns("Then by", self._then_by, {})
 
     def _offer_columns(self, title: str, choose: Callable[[str | None], None], first: dict[str, str]) -> None:
@@ -155,7 +152,6 @@ class LatencyPane(LayerTablePane, ShowsLint):
         self.table.set_columns([*marks, *columns])
 
     def show_lint(self, job: LintJob) -> None:
-        """Mark the layers that something was found about."""
         if job.result is not None:
             self._marks = layer_marks(job.result)
             self._set_columns([column for column in self.table.columns if column.key != MARK_COLUMN])
@@ -168,7 +164,6 @@ class LatencyPane(LayerTablePane, ShowsLint):
             self.table.current_column = key
 
     def action_choose_columns(self) -> None:
-        """Choose the columns to show, and their order."""
         screen = ColumnsScreen(_titles([]), self._column_keys, LATENCY_COLUMNS)
         self.app.push_screen(screen, lambda names: self._show_columns(names) if names else None)
 
@@ -197,7 +192,6 @@ class LatencyPane(LayerTablePane, ShowsLint):
             self.table.action_cursor_down()
 
     def clear_marks(self) -> None:
-        """Take all marks away."""
         self._mark(frozenset())
 
     def _mark(self, marked: frozenset[object]) -> None:

@@ -67,7 +67,6 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.build: BuildFacts | None = None
 
     def compose(self) -> ComposeResult:
-        """Tree, details, neighbourhood; one of the last two is shown."""
         chosen = services_of(self).settings.grouping
         if chosen in {one.value for one in Grouping}:
             self.table.group_by(Grouping(chosen))
@@ -76,7 +75,6 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         yield self.neighbourhood
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show the modules of these layers."""
         self.table.show_layers(layers, is_filtered=bool(filter_text))
 
     def show_lint(self, job: LintJob) -> None:
@@ -93,19 +91,16 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
             self._show_side()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Put the tree on the layer, unless it is already there."""
         if layer is not None and self.table.current_layer is not layer:
             self.table.show_layer(layer)
         self._show_side()
 
     @property
     def cursor_layer(self) -> Layer | None:
-        """The layer under the cursor; None on a group."""
         return self.table.current_layer
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the cursor is on a group of layers."""
         return self.table.cursor_item is not None and self.cursor_layer is None
 
     @property
@@ -115,7 +110,6 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     @property
     def _has_room_for_both(self) -> bool:
-        """Whether details and neighbourhood are shown together."""
         return self.screen.has_class("-wide") and self.screen.has_class("-tall")
 
     @property
@@ -128,12 +122,10 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
             self._show_side()
 
     def view_state(self) -> object:
-        """Grouping, order, what is expanded, and what stands beside the tree."""
         tree, is_drawn = self.table, self.words is self.neighbourhood
         return tree.grouping, tree.expanded_by_hand, tree.by_latency, is_drawn, self.neighbourhood.depth
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - as in the base class
-        """Group, order, expand and draw as before."""
         grouping, expanded, by_latency, is_drawn, depth = cast(
             "tuple[Grouping, set[Hashable], bool, bool, int]", state
         )
@@ -201,12 +193,10 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.post_message(NeighboursAsked(event.layer, event.outgoing))
 
     def action_next_grouping(self) -> None:
-        """Group the tree by the next thing."""
         self.table.next_grouping()
         self._grouped()
 
     def action_choose_grouping(self) -> None:
-        """Offer what the tree can be grouped by."""
         options = {one.value: one.value for one in Grouping}
         screen = ChooseScreen("Show the layers", options, self.table.grouping.value)
         self.app.push_screen(screen, self._group)
@@ -221,7 +211,6 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         services_of(self).remember(grouping=self.table.grouping.value)
 
     def action_toggle_order(self) -> None:
-        """Order the tree by time, or by execution."""
         self.table.toggle_order()
 
     def action_neighbourhood(self) -> None:
@@ -241,5 +230,4 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         return super().check_action(action, parameters)
 
     def action_deeper(self, step: int) -> None:
-        """Follow one link more between the neighbours, or one less."""
         self.neighbourhood.go_deeper(step)

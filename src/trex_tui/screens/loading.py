@@ -217,7 +217,6 @@ class LoadingScreen(Screen[None]):
         self._paths, self.is_first = paths, is_first
 
     def compose(self) -> ComposeResult:
-        """A sentence, a sign of life, the file, and the way out."""
         what = ", ".join(shorten_middle(printable(str(path)), 50) for path in self._paths[:3])
         with Middle():
             with Center():
@@ -234,13 +233,10 @@ class LoadingScreen(Screen[None]):
         self.query(LoadingIndicator).set(display=False)
 
     def on_screen_resume(self) -> None:
-        """Move again."""
         self.query(LoadingIndicator).set(display=True)
 
     def show_file(self, words: str) -> None:
-        """Say which file is being read."""
         self.query_one("#file", Static).update(Content(shorten_middle(printable(words), 56)))
 
     def action_cancel(self) -> None:
-        """Stop reading."""
         self.post_message(ReadingCancelled())

@@ -32,7 +32,6 @@ class TooSmall(Widget):
     """
 
     def render(self) -> RenderResult:
-        """The sentence."""
         size = self.app.size
         return Content(
             f"This terminal has {size.width}×{size.height} cells; "
@@ -79,5 +78,4 @@ class MainScreen(Screen[None]):
 
     @staticmethod
     def footer() -> KeyFooter:
-        """The line of keys that work now."""
         return KeyFooter()

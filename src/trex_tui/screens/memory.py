@@ -70,7 +70,6 @@ class MemoryPane(LayerTablePane):
         self.words: TextView = TextView(self._make_lines, id="memory-words")
 
     def compose(self) -> ComposeResult:
-        """Chart, table, words."""
         yield self.strip
         with Container(id="memory-parts"):
             yield self.table
@@ -142,7 +141,6 @@ class MemoryPane(LayerTablePane):
     # Actions
 
     def action_go_to_peak(self) -> None:
-        """Stand on the layer at which most memory is live."""
         peak = self.figures.activations.peak_index if self.figures else None
         if peak is not None and not self.table.move_to(self.engine.layers[peak]):
             self.notify(f"The filter hides layer {peak}, at which most memory is live.", markup=False)

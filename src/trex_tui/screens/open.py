@@ -45,7 +45,6 @@ class OpenScreen(PromptScreen[str]):
         """What the list is about."""
 
     def on_mount(self) -> None:
-        """Offer what was opened lately."""
         super().on_mount()
         self._follow(self.line.value)
 
@@ -84,7 +83,6 @@ class OpenScreen(PromptScreen[str]):
         self.offer(paths)
 
     def chosen(self, place: int) -> None:
-        """Put the choice into the line."""
         self._fill_in(self._offered[place])
 
     def _fill_in(self, text: str) -> None:

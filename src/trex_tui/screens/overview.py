@@ -102,7 +102,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self.words = TextScroll(id="overview-facts")
 
     def compose(self) -> ComposeResult:
-        """Performance and engine, shares, hottest layers."""
         with self.words, Container(id="overview-columns"):
             with Container(id="overview-words"):
                 yield TextBlock(make=self._performance_lines, id="overview-performance")
@@ -141,7 +140,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show the shares of these layers, and the hottest of them."""
         self._layers, self._is_filtered = layers, bool(filter_text)
         self._show_hot(None)
         self._renew()
@@ -196,7 +194,6 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self.engine.has_profile if action == "zoom" else super().check_action(action, parameters)
 
     def action_zoom(self) -> None:
-        """Give the whole room to the facts, or take it back."""
         if self.has_class("-only-words"):
             self.screen.set_focus(self.main_part)
         else:

@@ -35,7 +35,6 @@ class Palette(CommandPalette):
     """Textual's palette, which may be asked for a command more than once, and in a terminal without room for it."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
-        """Close, once."""
         return super().dismiss(result) if bring_to_top(self) else AwaitComplete()
 
     @on(Input.Submitted)

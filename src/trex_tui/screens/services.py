@@ -48,15 +48,6 @@ class Services(Protocol):
     def remember(self, **choices: object) -> None:
         """Keep a choice for the next time."""
 
-    def engines_at_hand(self) -> Sequence[Engine]:
-        """Engines that need not be read: captured, on a list, and on the screens that are open."""
-
-    def unread_sets(self) -> Sequence[ArtifactSet]:
-        """What is on a list of engines and was not read yet."""
-
-    def listed_sets(self) -> Sequence[ArtifactSet]:
-        """All that is on a list of engines."""
-
     async def run_where_focused(self, action: str) -> None:
         """Run an action as if its key had been pressed where the keyboard is."""
 
@@ -64,3 +55,32 @@ class Services(Protocol):
 def services_of(node: DOMNode) -> Services:
     """Return the application that a screen or pane is part of."""
     return cast("Services", node.app)
+
+
+class EngineHolder:
+    """A screen that shows engines, or lists them."""
+
+    def held_engines(self) -> Sequence[Engine]:
+        """The engines on this screen that have been read."""
+        raise NotImplementedError
+
+    def listed_sets(self, *, unread: bool = False) -> Sequence[ArtifactSet]:  # noqa: ARG002 - there is no list
+        """The sets on a list; those alone that were not read yet, and can be."""
+        return []
+
+
+def engines_at_hand(node: DOMNode) -> list[Engine]:
+    """Engines that need not be read: captured, on a list, and on the screens that are open."""
+    engines = list(services_of(node).captured)
+    for holder in _holders(node):
+        engines += holder.held_engines()
+    return list(dict.fromkeys(engines))
+
+
+def listed_sets(node: DOMNode, *, unread: bool = False) -> list[ArtifactSet]:
+    """The sets on the lists of engines that are open; those alone that were not read yet, and can be."""
+    return [source for holder in _holders(node) for source in holder.listed_sets(unread=unread)]
+
+
+def _holders(node: DOMNode) -> list[EngineHolder]:
+    return [screen for screen in node.app.screen_stack if isinstance(screen, EngineHolder)]

@@ -24,8 +24,8 @@ from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.figure import Lines, Scale, Series, spread
 from trex_tui.report.charts.sampling import column_medians
-from trex_tui.report.charts.svg_axes import Caption
 from trex_tui.report.charts.svg_painter import draw_svg, picture
+from trex_tui.report.charts.svg_plot import Caption
 from trex_tui.report.document import Chart, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_csv import csv_text
 from trex_tui.report.render_json import plain
