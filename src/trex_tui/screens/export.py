@@ -35,7 +35,7 @@ from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.services import listed_sets, services_of
 from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import plural, printable, shorten_middle
-from trex_tui.widgets.layer_columns import LATENCY_COLUMNS
+from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
 if TYPE_CHECKING:
     from trex_tui.report.document import ListingOffer

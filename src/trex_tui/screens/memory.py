@@ -24,6 +24,7 @@ from trex_tui.report.views.memory import (
     here_words,
     live_here,
     live_words,
+    main_column,
     memory_figures,
     peak_words,
     unknown_sentences,
@@ -34,9 +35,9 @@ from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import format_bytes, format_count, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
-from trex_tui.widgets.layer_columns import main_column, memory_columns
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import memory_columns
 from trex_tui.widgets.table_model import fit
 from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_line, sections, sentence_line
 

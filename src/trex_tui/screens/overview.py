@@ -47,10 +47,10 @@ from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
-from trex_tui.widgets.layer_columns import latency_columns
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
     TextBlock,

@@ -66,11 +66,12 @@ def sorted_layers(engine: Engine, column: LayerColumn | None, *, reverse: bool =
 
 def layers_table(engine: Engine, layers: Iterable[Layer], columns: Iterable[LayerColumn]) -> Table:
     """Layers with some of the columns of `trex-tui layers`, under the names of the columns."""
-    heads = [_table_column(engine, column, column.name) for column in columns]
+    heads = [layer_column(engine, column, column.name) for column in columns]
     return make_table("layers", heads, layers, noun="layer")
 
 
-def _table_column(engine: Engine, column: LayerColumn, title: str) -> Column:
+def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
+    """A column of the layers of an engine."""
     return Column(
         column.name,
         title,
@@ -139,7 +140,7 @@ def hot_sections(subject: Subject) -> Iterator[Section]:
         return
     layers = hottest(engine.layers, timed if subject.top is None else subject.top)
     lacking = len(engine.layers) - timed
-    columns = [_table_column(engine, column, column.title) for column in columns_named(_HOT_COLUMNS)]
+    columns = [layer_column(engine, column, column.title) for column in columns_named(_HOT_COLUMNS)]
     styles = [kind_class(layer.kind) for layer in layers]
     table = make_table("hot_layers", columns, layers, total=timed, noun="layer", styles=styles)
     yield Section(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from trex_tui.analysis.memory import (
     ActivationMemory,
@@ -208,3 +209,79 @@ def _live_table(engine: Engine, alive: Sequence[LiveTensor], top: int | None) ->
         Column("type", "Shape and type", value=lambda tensor: _type_text(engine, tensor)),
     )
     return make_table("live_at_peak", columns, alive, top=top, noun="tensor", title="Live at the peak")
+
+
+def padding_pct(layer: Layer) -> float | None:
+    """Share of what a layer touches that is padding, in percent."""
+    allocated, logical = layer.footprint_allocated_bytes, layer.footprint_bytes
+    if allocated is None or logical is None:
+        return None
+    return 100.0 * (allocated - logical) / allocated if allocated else 0.0
+
+
+def main_column(engine: Engine) -> str:
+    """What tells most of a layer's memory: all that it touches or, where weights are hidden, its activations."""
+    return "activation_bytes" if engine.layers_hiding_weights else "footprint_allocated_bytes"
+
+
+LAYER_COLUMNS = (
+    Column(
+        "index",
+        "#",
+        value=attrgetter("index"),
+        is_number=True,
+        width=5,
+        priority=7,
+        help="index: place in execution order, from 0",
+    ),
+    Column("name", "Layer", value=attrgetter("name"), width=24, flex=True, help="name of the layer"),
+    Column(
+        "kind", "Kind", value=attrgetter("kind.value"), width=11, priority=6, help="kind: what the layer does"
+    ),
+    Column(
+        "weights_bytes",
+        "Weights",
+        value=attrgetter("weights_bytes"),
+        is_number=True,
+        width=9,
+        priority=1,
+        help="weights_bytes: weights and other constants of the layer",
+    ),
+    Column(
+        "activation_bytes",
+        "Activations",
+        value=attrgetter("activation_bytes"),
+        is_number=True,
+        width=12,
+        priority=2,
+        help="activation_bytes: inputs and outputs without constants, without padding",
+    ),
+    Column(
+        "footprint_bytes",
+        "Footprint",
+        value=attrgetter("footprint_bytes"),
+        is_number=True,
+        width=10,
+        priority=4,
+        help="footprint_bytes: all it touches, without padding",
+    ),
+    Column(
+        "footprint_allocated_bytes",
+        "Allocated",
+        value=attrgetter("footprint_allocated_bytes"),
+        is_number=True,
+        width=10,
+        priority=3,
+        help="footprint_allocated_bytes: all it touches, with the padding of vectorised layouts",
+    ),
+    Column(
+        "padding_pct",
+        "Pad %",
+        value=padding_pct,
+        is_number=True,
+        width=6,
+        priority=5,
+        help="padding_pct: share of the allocated bytes that is padding",
+    ),
+)
+"""What a layer holds, what it touches, and how much of that is padding."""
