@@ -97,12 +97,12 @@ def _memory(engine: Engine) -> dict[str, Any]:
 
 def _compute(engine: Engine) -> dict[str, Any]:
     computes = derived(engine).compute
-    known = [one.macs for one in computes if one.macs is not None]
+    known = [compute.macs for compute in computes if compute.macs is not None]
     return {
         "macs": sum(known) if known else None,
         "layers_with_macs": len(known),
-        "layers_without_macs": dict(Counter(one.reason for one in computes if one.reason)),
-        "by_tensor_cores": {one.key: plain(one) for one in by_tensor_cores(engine)},
+        "layers_without_macs": dict(Counter(compute.reason for compute in computes if compute.reason)),
+        "by_tensor_cores": {total.key: plain(total) for total in by_tensor_cores(engine)},
     }
 
 
@@ -133,8 +133,8 @@ def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
     points = derived(engine).roofline.points
 
     def bound(layer: Layer) -> str | None:
-        found = points[layer.index].bound
-        return found.value if found else None
+        limit = points[layer.index].bound
+        return limit.value if limit else None
 
     return total_by(engine, bound, (layer for layer in layers if layer.index in points))
 
@@ -235,7 +235,7 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
     return {
         "schema": SUMMARY_SCHEMA,
         "engines": [engine_summary(engine) for engine in engines],
-        "diagnostics": [diagnostic_object(one) for one in diagnostics],
+        "diagnostics": [diagnostic_object(diagnostic) for diagnostic in diagnostics],
     }
 
 
@@ -254,9 +254,9 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "optimization_profile": engine.optimization_profile,
         "optimization_profiles": engine.optimization_profiles,
         "bindings": {
-            "inputs": [_binding(one) for one in engine.bindings if one.is_input],
-            "outputs": [_binding(one) for one in engine.bindings if one.is_input is False],
-            "undetermined": [_binding(one) for one in engine.bindings if one.is_input is None],
+            "inputs": [_binding(binding) for binding in engine.bindings if binding.is_input],
+            "outputs": [_binding(binding) for binding in engine.bindings if binding.is_input is False],
+            "undetermined": [_binding(binding) for binding in engine.bindings if binding.is_input is None],
         },
         "by_kind": _totals(total_by_kind(engine)),
         "by_precision": _totals(total_by_precision(engine)),
@@ -269,7 +269,7 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "layers_hiding_weights": engine.layers_hiding_weights,
         **numbers(engine),
         "capture": capture_document(engine),
-        "diagnostics": [diagnostic_object(one) for one in engine.diagnostics],
+        "diagnostics": [diagnostic_object(diagnostic) for diagnostic in engine.diagnostics],
     }
 
 
@@ -316,7 +316,7 @@ def engine_facts(engine: Engine) -> list[tuple[str, str]]:
     return [
         *_identity_facts(engine),
         *_option_facts(engine.metadata),
-        ("Notes", notes_words(engine)),
+        ("Notes", count_notes(engine)),
         *_binding_facts(engine),
     ]
 
@@ -332,8 +332,8 @@ def _identity_facts(engine: Engine) -> list[tuple[str, str]]:
 
 def _binding_facts(engine: Engine) -> list[tuple[str, str]]:
     return [
-        ("Inputs", _bindings_text([one for one in engine.bindings if one.is_input])),
-        ("Outputs", _bindings_text([one for one in engine.bindings if one.is_input is False])),
+        ("Inputs", _bindings_text([binding for binding in engine.bindings if binding.is_input])),
+        ("Outputs", _bindings_text([binding for binding in engine.bindings if binding.is_input is False])),
     ]
 
 
@@ -358,7 +358,7 @@ def _latency_facts(engine: Engine) -> list[tuple[str, str]]:
 
 def doubt_sentences(engine: Engine) -> list[str]:
     """What the manifest of the capture says against the numbers, for people."""
-    texts = [printable(one.text) for one in doubts(engine)]
+    texts = [printable(doubt.text) for doubt in doubts(engine)]
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
@@ -386,9 +386,9 @@ def _layers_text(engine: Engine) -> str:
 
 def _bindings_text(bindings: Sequence[Binding], most: int = 6) -> str:
     words = []
-    for one in bindings[:most]:
-        shape = f" {format_shape(one.shape)}" if one.shape is not None else ""
-        words.append(printable(one.name) + shape + (f" {one.dtype.value}" if one.dtype else ""))
+    for binding in bindings[:most]:
+        shape = f" {format_shape(binding.shape)}" if binding.shape is not None else ""
+        words.append(printable(binding.name) + shape + (f" {binding.dtype.value}" if binding.dtype else ""))
     more = f", and {len(bindings) - most} more" if len(bindings) > most else ""
     return ", ".join(words) + more if words else "unknown"
 
@@ -587,11 +587,11 @@ def bound_sentences(analysis: Analysis | None) -> list[str]:
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
 
-def notes_words(engine: Engine) -> str:
+def count_notes(engine: Engine) -> str:
     """How many diagnostics there are, by severity."""
     if not engine.diagnostics:
         return "none: nothing was wrong with the files"
-    counts = Counter(one.severity for one in engine.diagnostics)
+    counts = Counter(diagnostic.severity for diagnostic in engine.diagnostics)
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
     return ", ".join(plural(counts[severity], names[severity]) for severity in Severity if counts[severity])
 
