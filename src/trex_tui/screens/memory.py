@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
 from trex_tui.engine.engine import Engine
@@ -30,8 +29,8 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
     weights_sentence,
 )
+from trex_tui.screens.computation import compute
 from trex_tui.screens.pane import LayerTablePane
-from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import format_bytes, format_count, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
@@ -43,13 +42,6 @@ from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_l
 
 _SIZE, _SPAN, _GAP = 9, 9, 2
 """Cells for a size, for the layers that a tensor lives from and to, and between."""
-
-
-@dataclass
-class MemoryComputed(Message):
-    """What takes a computation is there."""
-
-    figures: MemoryFigures
 
 
 class MemoryPane(LayerTablePane):
@@ -84,26 +76,24 @@ class MemoryPane(LayerTablePane):
         self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
         self.table.sort_by(main_column(self.engine))
         self.strip.show((), "…", None)
-        self.run_worker(self._compute, thread=True, exclusive=True)
+        compute(
+            self,
+            "What is live when",
+            partial(memory_figures, self.engine),
+            self._take_figures,
+            self._refuse_figures,
+        )
 
-    @posts_errors("What is live when")
-    def _compute(self) -> None:
-        self.post_message(MemoryComputed(memory_figures(self.engine)))
-
-    @on(MemoryComputed)
-    def _computed(self, event: MemoryComputed) -> None:
-        event.stop()
-        self.figures = event.figures
-        activations = event.figures.activations
+    def _take_figures(self, figures: MemoryFigures) -> None:
+        self.figures = figures
+        activations = figures.activations
         values = activations.live_bytes if activations.peak_bytes is not None else ()
         self.strip.show(values, describe_peak(self.engine, activations), activations.peak_index)
         self.row_changed()
 
-    @on(AnswerFailed)
-    def _not_computed(self, event: AnswerFailed) -> None:
-        self.strip.show((), event.problem, None)
-        if self.display:
-            event.stop()
+    def _refuse_figures(self, problem: str) -> bool:
+        self.strip.show((), problem, None)
+        return bool(self.display)
 
     # Filter and current layer
 
