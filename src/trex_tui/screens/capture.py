@@ -147,7 +147,7 @@ class CaptureScreen(Dialog[Chosen]):
         event.stop()
         seconds, iterations = (self.query_one(f"#{key}", Input).value for key in _DEFAULTS)
         self.again = self.again.with_length(
-            number(seconds) if any(one.isdecimal() for one in seconds) else None,
+            number(seconds) if any(second.isdecimal() for second in seconds) else None,
             int(iterations) if iterations else None,
         )
         self._show()
