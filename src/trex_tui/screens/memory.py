@@ -19,14 +19,14 @@ from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Table
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
-    LiveWords,
     MemoryFigures,
-    here_words,
+    TensorText,
+    describe_live,
+    describe_peak,
+    describe_tensors,
     live_here,
-    live_words,
     main_column,
     memory_figures,
-    peak_words,
     unknown_sentences,
     weights_sentence,
 )
@@ -89,7 +89,7 @@ class MemoryPane(LayerTablePane):
         self.figures = figures
         activations = figures.activations
         values = activations.live_bytes if activations.peak_bytes is not None else ()
-        self.strip.show(values, peak_words(self.engine, activations), activations.peak_index)
+        self.strip.show(values, describe_peak(self.engine, activations), activations.peak_index)
         self.row_changed()
 
     def _refuse_figures(self, problem: str) -> bool:
@@ -120,7 +120,7 @@ class MemoryPane(LayerTablePane):
     def row_changed(self) -> None:
         layer = self.cursor_layer
         if self.figures is not None and layer is not None:
-            self.strip.mark(layer.index, here_words(self.figures.activations, layer.index))
+            self.strip.mark(layer.index, describe_live(self.figures.activations, layer.index))
         else:
             self.strip.mark(None, "")
         self.words.renew()
@@ -170,7 +170,7 @@ class MemoryPane(LayerTablePane):
     def _tensor_lines(self, values: Sequence[LiveTensor], width: int) -> list[TextLine]:
         if not values:
             return [sentence_line("Nothing but inputs and outputs of the network, and weights.", "$muted")]
-        lines = _live_lines(live_words(self.engine, values[:MOST_TENSORS]), width)
+        lines = _live_lines(describe_tensors(self.engine, values[:MOST_TENSORS]), width)
         if len(values) > MOST_TENSORS:
             rest = values[MOST_TENSORS:]
             size = sum(value.allocated_bytes or 0 for value in rest)
@@ -189,7 +189,7 @@ class MemoryPane(LayerTablePane):
         return [first, *([TextLine(line) for line in lines] for lines in tables)]
 
 
-def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
+def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
     """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
     types = [printable(one.type) for one in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
