@@ -16,8 +16,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.report.document import Table, number
-from trex_tui.report.views.engine import by_bound, by_tensor_cores
-from trex_tui.report.views.layers import totals_table
+from trex_tui.report.views.engine import by_bound, by_tensor_cores, totals_table
 from trex_tui.widgets.table_model import bar, fit
 
 GAP = 2
