@@ -26,7 +26,7 @@ from trex_tui.screens.open import OpenScreen
 from trex_tui.screens.text_screens import ExplainScreen
 from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.layer_columns import LATENCY_COLUMNS
+from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 from trex_tui.widgets.table_model import SortKey
 from tui import (
     BY_TIME,

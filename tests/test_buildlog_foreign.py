@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -99,57 +98,6 @@ def test_no_end_is_claimed_missing_because_of_a_prefix_of_its_own(tmp_path: Path
     assert not trace.diagnostics
 
 
-# Records of container runtimes
-
-
-def docker(text: str, at: Callable[[int], int], dumps: Callable[[object], str] = json.dumps) -> str:
-    """As docker's json-file driver keeps it, cut after as many characters as `at` tells for each line."""
-    records: list[object] = []
-    for number, line in enumerate(text.splitlines(keepends=True)):
-        stream = "stderr" if "] [W]" in line else "stdout"
-        place = at(number) or len(line)
-        parts = (line[:place], line[place:]) if place < len(line) else (line,)
-        records += [{"log": part, "stream": stream, "time": "2026-11-21T10:00:00.1Z"} for part in parts]
-    return "".join(dumps(record) + "\n" for record in records)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        docker(BUILD, lambda _: 0),
-        docker(BUILD, lambda _: 0, lambda one: json.dumps(one, separators=(",", ":"))),
-        docker(BUILD, lambda number: 40 * (number % 3)),
-        docker(BUILD, lambda _: 0)[:-1],
-        docker(BUILD.replace("\n", "\r\n"), lambda _: 0),
-        docker("".join(f"\x1b[33m{line}\x1b[0m\n" for line in BUILD.splitlines()), lambda _: 0),
-        docker(dressed(PREFIXES["padded"]), lambda _: 0),
-    ],
-    ids=["plain", "compact", "long lines", "no end", "terminal", "colours", "relayed"],
-)
-def test_docker_records(tmp_path: Path, plain: dict[str, object], text: str) -> None:
-    path = tmp_path / "a-json.log"
-    trace = read(path, text)
-    assert told(trace) == plain
-    assert trace.lines == len(text.splitlines())
-    assert not trace.diagnostics
-    assert sniff(path).kind is ArtifactKind.BUILD_LOG
-    assert told(read(path, text.replace("\n", "\n{not a record\n", 3))) == plain
-
-
-def test_long_lines_of_kubernetes(tmp_path: Path, plain: dict[str, object]) -> None:
-    """Parts of a line carry P, its end F; the other stream may come between."""
-    now = "2026-11-21T10:00:00.123456789Z"
-    records = []
-    for line in BUILD.splitlines():
-        if "] [W]" in line:
-            records.insert(-1, f"{now} stderr F {line}")
-        else:
-            records += [f"{now} stdout P {line[:50]}", f"{now} stdout F {line[50:]}".rstrip()]
-    path = tmp_path / "0.log"
-    assert told(read(path, "\n".join(records) + "\n")) == plain
-    assert sniff(path).kind is ArtifactKind.BUILD_LOG
-
-
 # What an ILogger hands on
 
 SAID = [line for line in BUILD.splitlines() if "[TRT]" in line or line.startswith("Layer(")]
@@ -189,7 +137,6 @@ def test_messages_of_a_logger(tmp_path: Path, form: str) -> None:
         assert trace.lines == len(SAID)
         assert not trace.diagnostics
     assert sniff(path).kind is ArtifactKind.BUILD_LOG
-    assert told(read(path, docker(text, lambda _: 0))) == wanted
 
 
 def test_time_passes_where_the_logger_tells_the_date(tmp_path: Path) -> None:
@@ -222,17 +169,12 @@ def test_what_is_no_log_of_the_library(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.skipif(REAL is None, reason=f"no real logs at {LOGS}")
-@pytest.mark.parametrize("name", ["dated", "loguru", "kubernetes", "docker"])
+@pytest.mark.parametrize("name", ["dated", "loguru", "kubernetes"])
 def test_a_real_log_in_any_dress_tells_the_same(tmp_path: Path, name: str) -> None:
     assert REAL is not None
     text = REAL.read_text()
-    if name == "docker":
-        text = docker(text, lambda _: 0)
-    else:
-        each = (
-            PREFIXES[name](level_of(line), number) + line for number, line in enumerate(text.splitlines())
-        )
-        text = "".join(f"{line}\n" for line in each)
+    each = (PREFIXES[name](level_of(line), number) + line for number, line in enumerate(text.splitlines()))
+    text = "".join(f"{line}\n" for line in each)
     whole = read_build_log(REAL)
     path = tmp_path / REAL.name
     found = read(path, text)

@@ -23,7 +23,7 @@ from trex_tui.cli import main
 from trex_tui.engine import Engine, Layer, load_engine
 from trex_tui.report.views.layers import cell_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct
-from trex_tui.widgets.layer_columns import chosen_columns
+from trex_tui.widgets.table_columns import chosen_columns
 from trex_tui.widgets.table_model import Column as TableColumn
 from tui import running
 

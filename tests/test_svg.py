@@ -35,7 +35,6 @@ from trex_tui.report.charts.figure import (
     log_scale,
     spread,
 )
-from trex_tui.report.charts.svg_axes import Caption
 from trex_tui.report.charts.svg_elements import (
     PALETTE,
     SIGNS,
@@ -48,6 +47,7 @@ from trex_tui.report.charts.svg_elements import (
     width_of,
 )
 from trex_tui.report.charts.svg_painter import IDS, draw_svg, picture
+from trex_tui.report.charts.svg_plot import Caption
 from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
 from tui import named_engine, small_engine
 

@@ -17,9 +17,9 @@ from helpers import ARTIFACTS, REPOSITORY, examples
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.figure import Bins, Dot, Histogram, Lines, Mark, Points, Roof, Scale, Series
 from trex_tui.report.charts.grid import cells_of
-from trex_tui.report.charts.svg_axes import Caption
 from trex_tui.report.charts.svg_elements import CHAR
 from trex_tui.report.charts.svg_painter import IDS, block_name, draw_svg, picture
+from trex_tui.report.charts.svg_plot import Caption
 from trex_tui.report.render_html import _REPORT_STYLE
 
 XMLNS = "{http://www.w3.org/2000/svg}"

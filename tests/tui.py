@@ -23,7 +23,7 @@ from trex_tui.screens.memory import MemoryPane
 from trex_tui.screens.overview import OverviewPane
 from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.filter_bar import FilterBar
-from trex_tui.widgets.layer_columns import MARK_COLUMN
+from trex_tui.widgets.table_columns import MARK_COLUMN
 
 GOLDENS = Path(__file__).parent / "golden_screens"
 SMALL, LARGE = (80, 24), (160, 45)

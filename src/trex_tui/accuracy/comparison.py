@@ -263,8 +263,8 @@ class _Comparison:
 
     def do(self) -> AccuracyRun:
         signatures = {}
-        for place, (name, side) in enumerate(self.sides.items()):
-            self.view(f"asking the {name} what it takes", place, len(self.sides))
+        for index, (name, side) in enumerate(self.sides.items()):
+            self.view(f"asking the {name} what it takes", index, len(self.sides))
             signatures[name] = side.probe()
         problems, notes = differences(signatures[REFERENCE], signatures[TEST], self.request.outputs)
         if problems:
@@ -277,7 +277,9 @@ class _Comparison:
         source = self._source(specs)
         outputs = {
             name: tuple(
-                one for one in found.outputs if not self.request.outputs or one.name in self.request.outputs
+                output
+                for output in found.outputs
+                if not self.request.outputs or output.name in self.request.outputs
             )
             for name, found in signatures.items()
         }
@@ -286,7 +288,7 @@ class _Comparison:
 
     def _inputs(self, signatures: Mapping[str, Signature]) -> tuple[TensorSpec, ...]:
         """What both sides are fed: with the narrower type, and the shape of the side that knows it."""
-        other = {one.name: one for one in signatures[TEST].inputs}
+        other = {spec.name: spec for spec in signatures[TEST].inputs}
         specs = []
         for mine in signatures[REFERENCE].inputs:
             theirs = other[mine.name]
@@ -301,7 +303,7 @@ class _Comparison:
                     f"--input-shape {printable(mine.name)}:1x3x224x224"
                 )
             specs.append(TensorSpec(mine.name, known[0], dtype))
-        unknown = set(self.request.run.shapes) - {one.name for one in specs}
+        unknown = set(self.request.run.shapes) - {spec.name for spec in specs}
         if unknown:
             raise TrexError(
                 f"--input-shape: there is no input called {', '.join(map(printable, sorted(unknown)))}"
@@ -312,9 +314,9 @@ class _Comparison:
         request = self.request
         if request.load_inputs:
             return given_inputs(request.load_inputs, specs, request.samples)
-        if unknown := set(request.ranges) - {one.name for one in specs}:
+        if unknown := set(request.ranges) - {spec.name for spec in specs}:
             raise TrexError(f"--range: there is no input called {', '.join(map(printable, sorted(unknown)))}")
-        whole = [one.name for one in specs if not one.is_float and one.name not in request.ranges]
+        whole = [spec.name for spec in specs if not spec.is_float and spec.name not in request.ranges]
         if whole:
             self.notes.append(
                 f"whole-number inputs get 0 and 1 alone: {', '.join(map(printable, whole))}; --range states more"
@@ -332,16 +334,16 @@ class _Comparison:
         for number in range(source.count):
             inputs = source.sample(number)
             found: dict[str, dict[str, Array]] = {}
-            for place, (name, side) in enumerate(self.sides.items()):
+            for index, (name, side) in enumerate(self.sides.items()):
                 if self.stop.times:
                     raise InterruptedRunError("interrupted")
                 step = f"sample {number + 1} of {source.count}: {name}"
-                self.view(step, number * 2 + place, source.count * 2)
+                self.view(step, number * 2 + index, source.count * 2)
                 found[name] = side.run(inputs, outputs[name])
             sums = {name: self._compare(number, name, found) for name in totals}
             totals = {name: totals[name] + one for name, one in sums.items()}
             kept = self.keeper.keep_sample(
-                number, {one.name: (held(inputs[one.name], one.dtype), one) for one in specs}, found
+                number, {spec.name: (held(inputs[spec.name], spec.dtype), spec) for spec in specs}, found
             )
             tensors = [{"name": name, **measures(one)} for name, one in sums.items()]
             rows.append({"sample": number, "directory": kept, "outputs": tensors})
@@ -389,7 +391,7 @@ class _Comparison:
             **sides,
             "inputs": {
                 **source.document(),
-                "tensors": [_tensor(one, signatures) for one in specs],
+                "tensors": [_tensor(spec, signatures) for spec in specs],
             },
             "settings": {
                 "rtol": rtol,
@@ -400,15 +402,15 @@ class _Comparison:
             "outputs": outputs,
             "gates": [
                 {
-                    "gate": one.gate.text,
-                    "output": one.subject,
-                    "fell": one.fell,
-                    "value": one.value,
-                    "why": one.why,
+                    "gate": result.gate.text,
+                    "output": result.subject,
+                    "fell": result.fell,
+                    "value": result.value,
+                    "why": result.why,
                 }
-                for one in gates
+                for result in gates
             ],
-            "passed": not any(one.fell for one in gates) if gates else None,
+            "passed": not any(gate.fell for gate in gates) if gates else None,
             "notes": list(self.notes),
         }
         per_sample = {"schema": SAMPLES_SCHEMA, **sides, "samples": rows}
@@ -417,7 +419,7 @@ class _Comparison:
 
     def _output(self, name: str, sums: Sums, signatures: Mapping[str, Signature]) -> dict[str, Any]:
         types = {
-            f"dtype_{side}": next((one.dtype for one in found.outputs if one.name == name), None)
+            f"dtype_{side}": next((output.dtype for output in found.outputs if output.name == name), None)
             for side, found in signatures.items()
         }
         return {

@@ -82,7 +82,7 @@ def _values(path: Path, name: str, dims: str, body: str, dtype: DataType | None)
 
     whole = dtype in (DataType.INT64, DataType.INT32)  # 2^53 and more would not fit a double
     try:
-        shape = tuple(int(one) for one in dims.split("x") if one)
+        shape = tuple(int(part) for part in dims.split("x") if part)
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "error", DeprecationWarning
@@ -215,8 +215,11 @@ class EngineSide:
         log, exported = self._run([f"--exportLayerInfo={graph}"])
         told = _tensors_of(graph)
         trace = read_build_log(log)
-        bound = {one.name: self._spec(one.name, one.dimensions, one.dtype, told) for one in trace.bindings}
-        inputs = [bound[one.name] for one in trace.bindings if one.is_input]
+        bound = {
+            binding.name: self._spec(binding.name, binding.dimensions, binding.dtype, told)
+            for binding in trace.bindings
+        }
+        inputs = [bound[binding.name] for binding in trace.bindings if binding.is_input]
         # A scalar has no dimensions to print, and its line is not one of the above.
         text = log.read_text(encoding="utf-8", errors="replace")
         fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
@@ -236,14 +239,14 @@ class EngineSide:
             for name, shape in shapes.items()
             if name in bound and all(extent >= 0 for extent in bound[name].shape or (-1,))
         }
-        self._types = {one.name: one.dtype for one in outputs}
+        self._types = {output.name: output.dtype for output in outputs}
         return Signature(self._inputs, tuple(outputs), trace.tensorrt_version)
 
     def _spec(self, name: str, dims: str, printed: str | None, told: Mapping[str, _Told]) -> TensorSpec:
         known = told.get(name)
         dtype = parse_data_type(printed) if printed else known.dtype if known else None
         try:
-            shape: tuple[int, ...] | None = tuple(int(one) for one in dims.split("x") if one)
+            shape: tuple[int, ...] | None = tuple(int(part) for part in dims.split("x") if part)
         except ValueError:
             shape = None
         dtype = self.options.types.get(name, dtype)
@@ -255,18 +258,18 @@ class EngineSide:
         Raises:
             TrexError: One cannot; the message says why and what to do.
         """
-        for one in self._inputs:
-            what = f"{self.path}: input {printable(one.name)}"
-            if one.dtype is None:
+        for spec in self._inputs:
+            what = f"{self.path}: input {printable(spec.name)}"
+            if spec.dtype is None:
                 raise TrexError(
                     f"{what}: its type is not told, neither by trtexec {self.trtexec.version} nor by the engine; "
-                    f"state it, such as --input-type {printable(one.name)}:fp32"
+                    f"state it, such as --input-type {printable(spec.name)}:fp32"
                 )
-            if not one.is_linear:
+            if not spec.is_linear:
                 raise TrexError(
                     f"{what}: is not linear in memory (--inputIOFormats); only linear inputs are supported"
                 )
-            if _MISREAD & set(one.name):
+            if _MISREAD & set(spec.name):
                 raise TrexError(f"{what}: trtexec's --loadInputs cannot name it")
 
     def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
@@ -276,8 +279,8 @@ class EngineSide:
             TrexError: It fails, or is interrupted.
         """
         entries = []
-        for place, one in enumerate(self._inputs):
-            path = self.place / f"input-{place}.bin"
+        for index, one in enumerate(self._inputs):
+            path = self.place / f"input-{index}.bin"
             path.write_bytes(to_bytes(inputs[one.name], one.dtype or DataType.FP32))
             entries.append(f"{_quoted(one.name)}:{path}")
         _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
@@ -288,7 +291,7 @@ class EngineSide:
                     f"{printable(name)} is {dimensions(found[name].shape)}, but {dimensions(shape)} with random inputs of "
                     "the same shapes"
                 )
-        wanted = {one.name for one in outputs}
+        wanted = {output.name for output in outputs}
         return {name: values for name, values in found.items() if name in wanted}
 
     def _read(self, exported: Path, types: dict[str, DataType | None]) -> dict[str, Array]:
@@ -416,12 +419,12 @@ class OnnxSide:
         Raises:
             TrexError: A shape does not fit its input.
         """
-        inputs = [self._spec(one) for one in self._session.get_inputs()]
+        inputs = [self._spec(node) for node in self._session.get_inputs()]
         for one in inputs:
             if one.shape:  # onnxruntime tells nothing of a scalar, nor where the model leaves the rank open
                 check_shape(self.path, one, self.shapes.get(one.name))
-        stated = tuple(replace(one, shape=self.shapes.get(one.name, one.shape)) for one in inputs)
-        return Signature(stated, tuple(self._spec(one) for one in self._session.get_outputs()))
+        stated = tuple(replace(spec, shape=self.shapes.get(spec.name, spec.shape)) for spec in inputs)
+        return Signature(stated, tuple(self._spec(node) for node in self._session.get_outputs()))
 
     def _spec(self, told: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
         # `tensor(float)`, `tensor(float16)`, `tensor(int64)`; anything else is no tensor.
@@ -435,14 +438,14 @@ class OnnxSide:
         Raises:
             TrexError: onnxruntime refuses.
         """
-        types = {one.name: self._spec(one).dtype for one in self._session.get_inputs()}
+        types = {node.name: self._spec(node).dtype for node in self._session.get_inputs()}
         for name, dtype in types.items():
             if numpy_type(dtype) is None or dtype is DataType.BF16:
                 kind = dtype.value if dtype else "of a type that is no tensor"
                 raise TrexError(
                     f"{self.path}: input {printable(name)} is {kind}, which cannot be fed to onnxruntime"
                 )
-        names = [one.name for one in outputs]
+        names = [output.name for output in outputs]
         try:
             results = self._session.run(names, {name: held(inputs[name], types[name]) for name in types})
         except Exception as error:  # noqa: BLE001 - its exceptions share no base

@@ -199,13 +199,13 @@ def differences(
                 problems.append(f"{who} has no {side} called {names}")
         for name in (name for name in mine if name in other):
             _compare(side, mine[name], other[name], problems, notes)
-    missing = sorted(set(outputs) - {one.name for one in reference.outputs})
+    missing = sorted(set(outputs) - {output.name for output in reference.outputs})
     problems += [f"--output: the reference has no output called {printable(name)}" for name in missing]
     return problems, notes
 
 
 def _chosen(signature: Signature, outputs: Sequence[str]) -> list[TensorSpec]:
-    return [one for one in signature.outputs if not outputs or one.name in outputs]
+    return [output for output in signature.outputs if not outputs or output.name in outputs]
 
 
 def _compare(side: str, mine: TensorSpec, other: TensorSpec, problems: list[str], notes: list[str]) -> None:
@@ -258,7 +258,7 @@ class RandomInputs:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def sample(self, number: int) -> dict[str, Array]:
-        return {one.name: self._values(one, number) for one in self.specs}
+        return {spec.name: self._values(spec, number) for spec in self.specs}
 
     def _values(self, spec: TensorSpec, number: int) -> Array:
         import numpy as np
@@ -277,7 +277,7 @@ class RandomInputs:
         return self.ranges.get(spec.name) or (FLOAT_RANGE if spec.is_float else WHOLE_RANGE)
 
     def document(self) -> dict[str, object]:
-        ranges = {one.name: list(self.range_of(one)) for one in self.specs}
+        ranges = {spec.name: list(self.range_of(spec)) for spec in self.specs}
         return {"kind": "random", "samples": self.count, "seed": self.seed, "ranges": ranges}
 
 
@@ -300,7 +300,7 @@ class GivenInputs:
 
     def sample(self, number: int) -> dict[str, Array]:
         files = self.files[number]
-        return {one.name: held(_read(*files[one.name], one), one.dtype) for one in self.specs}
+        return {spec.name: held(_read(*files[spec.name], spec), spec.dtype) for spec in self.specs}
 
     def document(self) -> dict[str, object]:
         return {"kind": "files", "samples": self.count, "origin": self.origin}
@@ -354,7 +354,7 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
     if len(named) == 1 and Path(named[0]).is_dir():
         return GivenInputs(specs, _of_directory(Path(named[0]), specs, most), named[0])
     files: dict[str, tuple[Path, DataType | None]] = {}
-    known = {one.name for one in specs}
+    known = {spec.name for spec in specs}
     for text in named:
         name = next((one for one in sorted(known, key=len, reverse=True) if text.startswith(f"{one}:")), None)
         if name is None:
@@ -378,10 +378,12 @@ def _of_directory(
     if (root / "samples").is_dir():  # a result of ours
         root = root / "samples"
     try:
-        folders = sorted(one for one in root.iterdir() if one.is_dir() and not one.name.startswith("."))
+        folders = sorted(
+            entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+        )
     except OSError as error:
         raise TrexError(f"--load-inputs {root}: {error.strerror or error}") from None
-    if (root / "sample.json").is_file() or any(_file_of(root, one) for one in specs):
+    if (root / "sample.json").is_file() or any(_file_of(root, spec) for spec in specs):
         folders = [root]
     if not folders:
         raise TrexError(f"--load-inputs {root}: neither files called as the inputs nor directories of them")
@@ -393,13 +395,13 @@ def _of_directory(
 def _of_folder(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tuple[Path, DataType | None]]:
     described = _described(folder)
     files = {}
-    for one in specs:
-        found = described.get(one.name) or ((path, None) if (path := _file_of(folder, one)) else None)
+    for spec in specs:
+        found = described.get(spec.name) or ((path, None) if (path := _file_of(folder, spec)) else None)
         if found is None:
             raise TrexError(
-                f"{folder}: no file for input {printable(one.name)} (such as {printable(one.name)}.bin)"
+                f"{folder}: no file for input {printable(spec.name)} (such as {printable(spec.name)}.bin)"
             )
-        files[one.name] = found
+        files[spec.name] = found
     return files
 
 
@@ -418,7 +420,7 @@ def _described(folder: Path) -> dict[str, tuple[Path, DataType | None]]:
         return {}
     try:
         root = json.loads(path.read_text(encoding="utf-8"))
-        entries = [(one["name"], one["file"], one.get("dtype")) for one in root["inputs"]]
+        entries = [(entry["name"], entry["file"], entry.get("dtype")) for entry in root["inputs"]]
     except (OSError, ValueError, KeyError, TypeError):
         raise TrexError(f"{path}: does not describe a sample") from None
     found = {}

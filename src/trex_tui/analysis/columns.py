@@ -15,7 +15,7 @@ from trex_tui.analysis.compute import Compute, compute_of
 from trex_tui.analysis.device import device_of
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, roofline
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.engine.columns import COLUMNS, Column, FromLayer
+from trex_tui.engine.columns import COLUMNS, Column, FromLayer, build_frame
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
@@ -251,6 +251,4 @@ ALL_COLUMNS_BY_NAME = {column.name: column for column in ALL_COLUMNS}
 
 def full_frame(engine: Engine) -> pd.DataFrame:
     """`engine.frame` with the derived columns beside: one row per layer. Imports pandas."""
-    from trex_tui.engine.frame import build_frame
-
     return build_frame(engine, ALL_COLUMNS)

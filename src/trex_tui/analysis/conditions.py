@@ -131,7 +131,7 @@ def _driver(host: HostState) -> str | None:
 def _gpu(host: HostState | None, engine: Engine) -> GpuState | None:
     """The GPU that measured: the only one, or the only one of that name."""
     gpus = host.gpus if host else ()
-    named = [one for one in gpus if one.name == engine.device_name] if len(gpus) > 1 else gpus
+    named = [gpu for gpu in gpus if gpu.name == engine.device_name] if len(gpus) > 1 else gpus
     return named[0] if len(named) == 1 else None
 
 

@@ -16,7 +16,7 @@ from enum import Enum
 
 from trex_tui.analysis.stability import Stability, stability
 from trex_tui.analysis.statistics import median_of_sorted, percentile, standard_deviation
-from trex_tui.artifacts.metadata import LatencySummary
+from trex_tui.artifacts.metadata import LatencySummary, Metadata
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
@@ -52,8 +52,7 @@ def end_to_end(engine: Engine) -> EndToEnd | None:
     """trtexec's own performance summary if the metadata has it, else the same computed from the timing rows; else None."""
     printed = engine.metadata.latency()
     if printed is not None:
-        source = f"{engine.metadata.performance_source}: performance_summary"
-        return EndToEnd(printed, engine.metadata.throughput_qps, source)
+        return EndToEnd(printed, engine.metadata.throughput_qps, summary_origin(engine.metadata))
     if engine.timing is None or not engine.timing.latency_ms:
         return None
     rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
@@ -64,6 +63,11 @@ def end_to_end(engine: Engine) -> EndToEnd | None:
         return None
     source = f"{ArtifactKind.TIMING.value}: latencyMs of {len(values)} queries"
     return EndToEnd(summarize(values), throughput_qps(engine.timing, rows), source, len(values), skipped)
+
+
+def summary_origin(metadata: Metadata) -> str:
+    """File kind and place of trtexec's performance summary, for people."""
+    return f"{metadata.performance_source}: performance_summary"
 
 
 def warmup_ms(engine: Engine) -> float:
@@ -88,7 +92,7 @@ def without_warmup(timing: Timing, warmup_ms: float) -> tuple[range, int]:
 
 
 def summarize(ordered: Sequence[float]) -> LatencySummary:
-    """Summary of sorted values, with trtexec's own definitions of median and percentile (`robust.percentile`)."""
+    """Summary of sorted values, with trtexec's own definitions of median and percentile (`statistics.percentile`)."""
     percentiles = {one: percentile(ordered, one) for one in SUMMARY_PERCENTILES}
     mean = math.fsum(ordered) / len(ordered)
     return LatencySummary(ordered[0], ordered[-1], mean, median_of_sorted(ordered), percentiles)
@@ -116,6 +120,7 @@ ENQUEUE_BOUND = 0.8
 """trtexec warns when the median enqueue exceeds that share of the median compute (sampleReporting.cpp)."""
 
 _STAMP_DIGITS = 6
+_SUMMARY_LABELS = ("Latency", "GPU Compute Time", "H2D Latency", "D2H Latency", "Enqueue Time")
 
 
 class TimingSource(str, Enum):
@@ -148,29 +153,6 @@ class SeriesStatistics:
     std_ms: float | None = None
     cv_pct: float | None = None
     resolution_ms: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PrintedPerformance:
-    """trtexec's performance summary, whichever file holds it. A missing line is None.
-
-    Attributes:
-        source: File kind and place, for people.
-    """
-
-    source: str
-    throughput_qps: float | None = None
-    latency: LatencySummary | None = None
-    compute: LatencySummary | None = None
-    h2d: LatencySummary | None = None
-    d2h: LatencySummary | None = None
-    enqueue: LatencySummary | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether not one line is there."""
-        lines = (self.latency, self.compute, self.h2d, self.d2h, self.enqueue)
-        return self.throughput_qps is None and all(line is None for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,56 +199,44 @@ class TimingStatistics:
 
 def timing_statistics(engine: Engine) -> TimingStatistics | None:
     """Statistics of an engine's timing run; None if no file has any."""
-    printed = printed_performance(engine)
     if engine.timing is not None:
         rows, skipped = without_warmup(engine.timing, warmup_ms(engine))
-        found = statistics_of_rows(engine.timing, rows, skipped, printed)
+        found = statistics_of_rows(engine.timing, rows, skipped, engine.metadata)
         if found is not None:
             return found
-    return statistics_of_summary(printed) if printed is not None else None
+    return statistics_of_summary(engine.metadata)
 
 
-def printed_performance(engine: Engine) -> PrintedPerformance | None:
-    """The performance summary that the metadata repeats; None if it has none."""
-    metadata = engine.metadata
-    printed = PrintedPerformance(
-        source=f"{engine.metadata.performance_source}: performance_summary",
-        throughput_qps=metadata.throughput_qps,
-        latency=metadata.latency("Latency"),
-        compute=metadata.latency("GPU Compute Time"),
-        h2d=metadata.latency("H2D Latency"),
-        d2h=metadata.latency("D2H Latency"),
-        enqueue=metadata.latency("Enqueue Time"),
-    )
-    return None if printed.is_empty else printed
-
-
-def statistics_of_summary(printed: PrintedPerformance) -> TimingStatistics:
-    """What a printed summary alone tells."""
+def statistics_of_summary(metadata: Metadata) -> TimingStatistics | None:
+    """What trtexec's performance summary alone tells; None if there is none."""
+    lines = [_of_line(metadata.latency(label)) for label in _SUMMARY_LABELS]
+    if metadata.throughput_qps is None and not any(lines):
+        return None
+    latency, compute, h2d, d2h, enqueue = lines
     return TimingStatistics(
         source=TimingSource.SUMMARY,
-        origin=printed.source,
+        origin=summary_origin(metadata),
         queries=None,
         warmup_queries=0,
         throughput_rows_qps=None,
-        throughput_printed_qps=printed.throughput_qps,
-        latency=_of_line(printed.latency),
-        compute=_of_line(printed.compute),
-        h2d=_of_line(printed.h2d),
-        d2h=_of_line(printed.d2h),
-        enqueue=_of_line(printed.enqueue),
+        throughput_printed_qps=metadata.throughput_qps,
+        latency=latency,
+        compute=compute,
+        h2d=h2d,
+        d2h=d2h,
+        enqueue=enqueue,
     )
 
 
 def statistics_of_rows(
-    timing: Timing, rows: range, warmup_queries: int = 0, printed: PrintedPerformance | None = None
+    timing: Timing, rows: range, warmup_queries: int = 0, metadata: Metadata | None = None
 ) -> TimingStatistics | None:
     """Statistics of some rows; None if they hold neither a latency nor a compute time.
 
     Args:
         rows: The rows of the measurement.
         warmup_queries: How many were left out before them.
-        printed: trtexec's own summary of the same run, for what rows tell less well, and to check.
+        metadata: With trtexec's own summary of the same run, for what rows tell less well, and to check.
     """
     whole = {key: column[rows.start : rows.stop] for key, column in timing.columns.items()}
     latency = series_statistics(whole.get("latencyMs", ()))
@@ -282,15 +252,15 @@ def statistics_of_rows(
         queries=len(rows),
         warmup_queries=warmup_queries,
         throughput_rows_qps=throughput_qps(timing, rows),
-        throughput_printed_qps=printed.throughput_qps if printed else None,
+        throughput_printed_qps=metadata.throughput_qps if metadata else None,
         latency=latency,
         compute=compute,
         h2d=series_statistics(whole.get("h2dMs", ())),
         d2h=series_statistics(whole.get("d2hMs", ())),
-        enqueue=_of_line(printed.enqueue if printed else None) or _enqueue(whole),
+        enqueue=_of_line(metadata.latency("Enqueue Time") if metadata else None) or _enqueue(whole),
         gpu_idle_pct=_gpu_idle_pct(whole),
         stability=stability(judged, whole.get("startComputeMs")),
-        notes=_contradictions(latency, printed),
+        notes=_contradictions(latency, metadata.latency() if metadata else None),
     )
 
 
@@ -375,9 +345,9 @@ def _gpu_idle_pct(columns: Mapping[str, Sequence[float]]) -> float | None:
     return max(100.0 * (1.0 - busy / span), 0.0)
 
 
-def _contradictions(latency: SeriesStatistics | None, printed: PrintedPerformance | None) -> tuple[str, ...]:
+def _contradictions(latency: SeriesStatistics | None, printed: LatencySummary | None) -> tuple[str, ...]:
     ours = latency.median_ms if latency else None
-    theirs = printed.latency.median_ms if printed and printed.latency else None
+    theirs = printed.median_ms if printed else None
     if ours is None or theirs is None or math.isclose(ours, theirs, rel_tol=1e-3):
         return ()
     return (

@@ -153,7 +153,9 @@ def _outputs(root: Any, path: Path, notes: list[Diagnostic]) -> list[OutputDiffe
                 name,
                 values,
                 {key: value for key in _COUNTS if (value := _count(entry.get(key))) is not None},
-                {str(key): str(one) for key, one in reasons.items()} if isinstance(reasons, dict) else {},
+                {str(key): str(reason) for key, reason in reasons.items()}
+                if isinstance(reasons, dict)
+                else {},
                 (_text(entry.get("dtype_reference")) or None, _text(entry.get("dtype_test")) or None),
             )
         )
@@ -169,8 +171,8 @@ def _entries(root: Any, depth: int = 0) -> list[tuple[str, Mapping[str, Any]]]: 
             if isinstance(one, dict)
         ]
         return [
-            (str(name) if name is not None else f"output {place}", one)
-            for place, (name, one) in enumerate(named)
+            (str(name) if name is not None else f"output {index}", one)
+            for index, (name, one) in enumerate(named)
         ]
     if not isinstance(root, dict) or depth > _MOST_NESTED:
         return []

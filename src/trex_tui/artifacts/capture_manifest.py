@@ -73,7 +73,7 @@ class HostState:
     @property
     def drivers(self) -> tuple[str, ...]:
         """Versions of the driver: one, unless the file is odd."""
-        return tuple(dict.fromkeys(one.driver for one in self.gpus if one.driver))
+        return tuple(dict.fromkeys(gpu.driver for gpu in self.gpus if gpu.driver))
 
 
 def read_host_state(root: Any) -> HostState | None:  # noqa: ANN401 - any JSON value
@@ -84,7 +84,7 @@ def read_host_state(root: Any) -> HostState | None:  # noqa: ANN401 - any JSON v
     current = finite_number(clock.get("current_hz"))
     gpus = root.get("gpus")
     return HostState(
-        gpus=tuple(_gpu(one) for one in gpus[:_MOST] if isinstance(one, Mapping))
+        gpus=tuple(_gpu(gpu) for gpu in gpus[:_MOST] if isinstance(gpu, Mapping))
         if isinstance(gpus, list)
         else (),
         kernel=text_in(root, "kernel"),
@@ -109,7 +109,9 @@ def _gpu(root: Mapping[str, Any]) -> GpuState:
         max_sm_clock_mhz=finite_number(root.get("max_sm_clock_mhz")),
         temperature_c=finite_number(root.get("temperature_c")),
         power_limit_w=finite_number(root.get("power_limit_w")),
-        throttle_reasons=tuple(cut(one) for one in reasons[:_MOST] if isinstance(one, str) and one)
+        throttle_reasons=tuple(
+            cut(reason) for reason in reasons[:_MOST] if isinstance(reason, str) and reason
+        )
         if isinstance(reasons, list)
         else None,
         throttle_counters_us=numbers_in(root.get("throttle_counters_us")),
@@ -119,8 +121,8 @@ def _gpu(root: Mapping[str, Any]) -> GpuState:
 def changes(before: HostState, after: HostState) -> Iterator[tuple[str, str]]:
     """What happened to the machine between two moments that makes numbers doubtful: `THROTTLED` or `POWER_MODE`, and a
     sentence without its full stop."""
-    for place, (old, new) in enumerate(zip(before.gpus, after.gpus, strict=False)):
-        named = f"GPU {place}" if len(after.gpus) > 1 else "the GPU"
+    for index, (old, new) in enumerate(zip(before.gpus, after.gpus, strict=False)):
+        named = f"GPU {index}" if len(after.gpus) > 1 else "the GPU"
         risen = [
             name.replace("_", " ")
             for name, value in new.throttle_counters_us.items()
@@ -269,7 +271,7 @@ def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureMani
     host, trtexec = table_in(root, "host"), table_in(root, "trtexec")
     remarks = root.get("remarks")
     runs = root.get("runs")
-    runs = [one for one in runs if isinstance(one, Mapping)] if isinstance(runs, list) else []
+    runs = [run for run in runs if isinstance(run, Mapping)] if isinstance(runs, list) else []
     build, version = trtexec.get("build"), text_in(trtexec, "version") or ""
     return CaptureManifest(
         status=text_in(root, "status"),
@@ -284,7 +286,9 @@ def _understood(root: Mapping[str, Any], notes: list[Diagnostic]) -> CaptureMani
         is_remote=isinstance(root.get("remote"), dict),
         is_without_graph=_is_without_graph(runs),
         command=_command(runs),
-        remarks=tuple(cut(one, _LONGEST_REMARK) for one in remarks[:_MOST_REMARKS] if isinstance(one, str))
+        remarks=tuple(
+            cut(remark, _LONGEST_REMARK) for remark in remarks[:_MOST_REMARKS] if isinstance(remark, str)
+        )
         if isinstance(remarks, list)
         else (),
         diagnostics=tuple(notes),
@@ -311,12 +315,12 @@ def _clocks(root: Any) -> ClockLock | None:  # noqa: ANN401 - any JSON value
 
 
 def _is_without_graph(runs: Sequence[Mapping[str, Any]]) -> bool:
-    return any(one.get("failure") == "cuda_graph" for one in runs) and any(map(_has_measured, runs))
+    return any(run.get("failure") == "cuda_graph" for run in runs) and any(map(_has_measured, runs))
 
 
 def _command(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Of the first run that measured: those that follow repeat it."""
-    words = next((one.get("command") for one in runs if _has_measured(one)), None)
+    words = next((run.get("command") for run in runs if _has_measured(run)), None)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return ()
     return tuple(words)

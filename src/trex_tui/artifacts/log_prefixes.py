@@ -3,20 +3,13 @@ r"""What another program has put before every line of a log: docker, journald, a
 Such a prefix is learned from lines that tell where it ends: those with a time stamp of TensorRT's, trtexec's banners, and, in
 programs that hand the messages of their `ILogger` on to Python's logging, from well-known messages of the library. Its
 numbers, blanks, names of levels and of streams vary; the rest of it does not.
-
-Lines as container runtimes keep them: a record a line, with the stream it came from, cut where it was long.
-
-docker's json-file driver: `{"log":"…\n","stream":"stderr","time":"2026-07-07T02:10:59.123Z"}`. A record without an end
-of line goes on in the next one of the same stream (docker cuts at 16 KiB).
-CRI (containerd, CRI-O), as in `/var/log/pods`: `2026-07-07T02:10:59.123456789Z stdout F …`. P instead of F: goes on.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -289,77 +282,3 @@ def is_routed_log(text: str) -> bool:
         return False
     lines = [ESCAPE.sub("", line) for line in text.splitlines()]
     return any(UNSTAMPED.match(line) for line in lines) or dress_of(lines) is not None
-
-
-LONGEST_LINE = 1 << 20
-"""Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
-
-_JSON = re.compile(r'\s*\{\s*"(?:log|stream|time|attrs)"\s*:')
-_CRI = re.compile(
-    r"\d{4}-\d\d-\d\dT\S{8,30} (?P<stream>stdout|stderr) (?P<tag>[PF])(?::\S+)?(?: (?P<text>.*))?$"
-)
-
-_Record = tuple[str, str, bool]
-"""Stream, text, and whether its line ends with it."""
-
-
-def _docker_record(line: str) -> _Record | None:
-    if not _JSON.match(line):
-        return None
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    text = record.get("log") if isinstance(record, dict) else None
-    if not isinstance(text, str):
-        return None
-    return str(record.get("stream")), text.rstrip("\r\n"), text.endswith("\n")
-
-
-def _cri_record(line: str) -> _Record | None:
-    match = _CRI.match(line)
-    return (match["stream"], match["text"] or "", match["tag"] == "F") if match else None
-
-
-def _unwrapper_of(line: str) -> Callable[[str], str] | None:
-    """What takes the lines of a log out of records like this one; None if it is none.
-
-    Each record gives a line, so that they keep their numbers: an empty one where the text goes on in the next record of the
-    same stream.
-    """
-    record_of = next((read for read in (_docker_record, _cri_record) if read(line) is not None), None)
-    if record_of is None:
-        return None
-    held: dict[str, str] = {}
-
-    def unwrap(line: str) -> str:
-        record = record_of(line)
-        if record is None:
-            return "" if _JSON.match(line) else line
-        stream, text, is_end = record
-        text = held.pop(stream, "") + text
-        if is_end:
-            return ESCAPE.sub("", text).replace("\n", " ") if "\x1b" in text or "\n" in text else text
-        if len(held) < 8:
-            held[stream] = text[:LONGEST_LINE]
-        return ""
-
-    return unwrap
-
-
-def unwrapped(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
-    """The lines of a log without their records, if the first that is not blank is one; else as they are."""
-    unwrap: Callable[[str], str] | None = None
-    first: str | None = None
-    for lines in pieces:
-        if first is None:
-            first = next((line for line in lines if line and not line.isspace()), None)
-            unwrap = _unwrapper_of(first) if first is not None else None
-        yield list(map(unwrap, lines)) if unwrap is not None else lines
-
-
-def unwrapped_head(text: str) -> str | None:
-    """The beginning of a file without its records; None if it holds none."""
-    first, _, _ = text.lstrip().partition("\n")
-    unwrap = _unwrapper_of(first)
-    return "\n".join(map(unwrap, text.splitlines())) if unwrap is not None else None

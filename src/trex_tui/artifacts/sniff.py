@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.accuracy import OUTPUT_DIFF, PER_SAMPLE_DIFF
 from trex_tui.artifacts.input_files import decode_text, open_bytes, parse_json, read_fully, read_head
-from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log, unwrapped_head
+from trex_tui.artifacts.log_prefixes import STAMPED, is_routed_log
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.timing import timing_column
 from trex_tui.errors import ArtifactError
@@ -115,8 +115,6 @@ def _sniff_gzip(path: Path, head: bytes) -> Sniffed:
 
 def _sniff_text(text: str, path: Path) -> Sniffed:
     body = text.lstrip()
-    if (inner := unwrapped_head(body)) is not None and (found := _sniff_log(inner, path)):
-        return found
     if body.startswith("{"):
         return _sniff_object(path, text)
     if found := _sniff_log(text, path):

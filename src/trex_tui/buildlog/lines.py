@@ -19,15 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from trex_tui.artifacts.input_files import open_bytes, read_piece
-from trex_tui.artifacts.log_prefixes import (
-    BANNER,
-    ESCAPE,
-    LONGEST_LINE,
-    STAMPED,
-    UNSTAMPED,
-    undressed,
-    unwrapped,
-)
+from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, undressed
 from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError
@@ -35,6 +27,8 @@ from trex_tui.errors import ArtifactError
 PIECE_BYTES = 32 * 1024
 """What is decoded at once. Larger pieces are slower: their lines no longer fit the processor's cache."""
 
+LONGEST_LINE = 1 << 20
+"""Characters of a line that are kept; metadata of a large Myelin layer takes some hundred thousand."""
 _ENDLESS_LINE = 64 << 20
 """Characters after which a line is none, and its file no log any more: a disk full of zeros."""
 _MOST_PACKED = 250
@@ -67,17 +61,20 @@ class ReadState:
 
 
 def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
-    """Lists of lines of a file without their ends, see `lines_of`.
+    """Lists of lines of a file without their ends; `state` is complete when they are.
+
+    A last line that does not end is given only if it is a banner: half a number is not a number. What another program has
+    put before the lines is taken off.
 
     Raises:
         ArtifactError: The file cannot be opened.
     """
     with open_log(path) as file:
-        yield from lines_of(file, state)
+        yield from undressed(_lines(_texts(file, state), state))
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open a log for `lines_of`.
+    """Open a log, which may come through a pipe.
 
     Raises:
         ArtifactError: It cannot be opened.
@@ -86,15 +83,6 @@ def open_log(path: Path) -> BinaryIO:
         return open_bytes(path, may_be_pipe=True)
     except OSError as error:
         raise ArtifactError(path, f"cannot be read: {error.strerror or error}") from error
-
-
-def lines_of(file: BinaryIO, state: ReadState) -> Iterator[list[str]]:
-    """Lists of lines without their ends; `state` is complete when they are.
-
-    A last line that does not end is given only if it is a banner: half a number is not a number. What a container runtime
-    or another program has put around the lines is taken off.
-    """
-    yield from undressed(unwrapped(_lines(_texts(file, state), state)))
 
 
 def _texts(file: BinaryIO, state: ReadState) -> Iterator[str]:

@@ -16,10 +16,9 @@ from operator import itemgetter
 from pathlib import Path
 
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.artifacts.log_prefixes import LONGEST_LINE
 from trex_tui.buildlog.build_trace import BuildTrace
 from trex_tui.buildlog.layer_tuning import InsertedReformat, ReformatCost
-from trex_tui.buildlog.lines import Prefix, ReadState, Streams, read_lines, take_apart
+from trex_tui.buildlog.lines import LONGEST_LINE, Prefix, ReadState, Streams, read_lines, take_apart
 from trex_tui.buildlog.messages import KEY, SILENT, MessageParser
 from trex_tui.buildlog.tuner import MYELIN_ROW, STAMP_INSIDE, TIME, Tuner, parts_of_cached
 from trex_tui.errors import Diagnostic, Severity

@@ -202,7 +202,7 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
         TrexError: There is none of that number, or the environment does not say which of several is which.
     """
     place = device or 0
-    visible = [one.strip() for one in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip()]
+    visible = [part.strip() for part in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if part.strip()]
     by_bus = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
     there = len(visible) or count
     if there and place >= there:

@@ -78,7 +78,7 @@ def examine(found: Findings) -> list[Check]:
 
 def can_capture(checks: Sequence[Check]) -> bool:
     """Whether nothing is missing that a capture needs."""
-    return all(one.status != ERROR for one in checks)
+    return all(check.status != ERROR for check in checks)
 
 
 def _trtexec(found: Findings) -> Iterator[Check]:
@@ -112,8 +112,8 @@ def _gpus(found: Findings) -> Iterator[Check]:
     if not gpus:
         yield _no_gpu(found)
         return
-    for place, gpu in enumerate(gpus):
-        yield from _gpu(gpu, f"GPU {place}" if len(gpus) > 1 else "GPU")
+    for index, gpu in enumerate(gpus):
+        yield from _gpu(gpu, f"GPU {index}" if len(gpus) > 1 else "GPU")
     drivers = sorted({gpu.get("driver") or "unknown" for gpu in gpus})
     yield Check("driver", OK, ", ".join(drivers))
 
@@ -132,7 +132,7 @@ def _gpu(gpu: Mapping[str, Any], name: str) -> Iterator[Check]:
         parts.append(f"{format_bytes(total)}{free}")
     yield Check(name, OK, ", ".join(parts))
     reasons = gpu.get("throttle_reasons") or []
-    if hot := [one for one in reasons if one in _HOT]:
+    if hot := [reason for reason in reasons if reason in _HOT]:
         yield Check(
             name,
             WARNING,
@@ -149,7 +149,9 @@ def _gpu(gpu: Mapping[str, Any], name: str) -> Iterator[Check]:
 
 
 def _no_gpu(found: Findings) -> Check:
-    raw = "\n".join(str(one["raw"]) for name, one in found.probes.items() if name.startswith("nvidia-smi"))
+    raw = "\n".join(
+        str(probe["raw"]) for name, probe in found.probes.items() if name.startswith("nvidia-smi")
+    )
     if found.around.has_nvidia_smi:
         first = (raw.strip().splitlines() or ["it says nothing"])[0][:200]
         known = recognise([raw], NVIDIA_SMI_FAILURES)
@@ -301,10 +303,12 @@ def _container(found: Findings) -> Iterator[Check]:
 
 def summary(checks: Sequence[Check], where: str = "here") -> str:
     """The last line; `where` is `here` or `on jetson`."""
-    errors = list(dict.fromkeys(re.sub(r" \d+$", "", one.name) for one in checks if one.status == ERROR))
+    errors = list(
+        dict.fromkeys(re.sub(r" \d+$", "", check.name) for check in checks if check.status == ERROR)
+    )
     if errors:
         return f"capture cannot run {where}: {', '.join(errors)}"
-    warnings = sum(one.status == WARNING for one in checks)
+    warnings = sum(check.status == WARNING for check in checks)
     return f"capture can run {where}" + (f", with {plural(warnings, 'warning')}" if warnings else "")
 
 
@@ -380,13 +384,13 @@ def _known_bad_state(found: Findings) -> Iterator[Check]:
     if not uptime_s:
         return
     gpus = found.facts.get("gpus") or []
-    for place, gpu in enumerate(gpus):
+    for index, gpu in enumerate(gpus):
         counters = gpu.get("throttle_counters_us") or {}
         shares = {name: (counters.get(name) or 0) / 1e6 / uptime_s for name in _HEAT_COUNTERS}
         worst = max(shares, key=lambda name: shares[name])
         if shares[worst] > _THROTTLED_SHARE:
             yield Check(
-                f"GPU {place}" if len(gpus) > 1 else "GPU",
+                f"GPU {index}" if len(gpus) > 1 else "GPU",
                 WARNING,
                 f"throttled for {shares[worst]:.0%} of the time since start ({worst.replace('_', ' ')})",
                 "look at airflow and power supply before trusting its numbers",

@@ -57,7 +57,7 @@ def machine_of(host: Mapping[str, Any]) -> dict[str, Any]:
     gpus, chosen, jetson = host.get("gpus"), host.get("cuda"), host.get("jetson")
     rows = gpus if isinstance(gpus, list) else []
     return {
-        "gpus": [one.get("name") for one in rows if isinstance(one, Mapping) and one.get("name")],
+        "gpus": [row.get("name") for row in rows if isinstance(row, Mapping) and row.get("name")],
         "chosen": dict(chosen) if isinstance(chosen, Mapping) else None,
         "jetson": {key: jetson.get(key) for key in _BOARD}
         if isinstance(jetson, Mapping) and jetson
@@ -99,7 +99,7 @@ def _other_gpus(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
 
 
 def _names(gpus: list[Any]) -> str:
-    return ", ".join(dict.fromkeys(str(one) for one in gpus)) or "unknown"
+    return ", ".join(dict.fromkeys(str(gpu) for gpu in gpus)) or "unknown"
 
 
 _TIMEOUT_S = 10
@@ -249,7 +249,7 @@ def _gpus(host: Host, path: str, with_ids: bool) -> None:
         for number, group in enumerate(groups):
             part = _smi(host, program, f"nvidia-smi {number}", group) or []
             rows = [
-                {**(rows[place] if place < len(rows) else {}), **more} for place, more in enumerate(part)
+                {**(rows[index] if index < len(rows) else {}), **more} for index, more in enumerate(part)
             ] or rows
     host.facts["gpus"] = [_gpu(row) for row in rows]
 
@@ -258,7 +258,7 @@ def smi_queries(*, with_ids: bool) -> list[str]:
     """What nvidia-smi may be asked: all fields at once, then the groups to ask one by one if that is refused."""
     groups = [*_SMI_GROUPS, *([_SMI_IDS] if with_ids else [])]
     fields = [name for group in groups for name in group]
-    return [",".join(fields), *(",".join(one) for one in groups)]
+    return [",".join(fields), *(",".join(group) for group in groups)]
 
 
 def _smi(host: Host, program: str, key: str, fields: Any) -> list[dict[str, str | None]] | None:  # noqa: ANN401
@@ -269,7 +269,7 @@ def _smi(host: Host, program: str, key: str, fields: Any) -> list[dict[str, str 
         return None
     rows: list[dict[str, str | None]] = []
     for line in text.splitlines():
-        values = [one.strip() for one in line.split(",")]
+        values = [part.strip() for part in line.split(",")]
         if len(values) == len(fields):
             rows.append(
                 {
@@ -414,7 +414,7 @@ def read_probe(host: Host, root: Path, name: str) -> str | None:
 def ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
     """Exit code and output of a program; 127 and why if it does not start."""
     if host.recording is not None:
-        asked = next((one for one in argv[1:] if one in host.recording.answers), "")
+        asked = next((word for word in argv[1:] if word in host.recording.answers), "")
         recorded, said = host.recording.answers.get(asked, (127, "not asked"))
         host.probes[key] = {"command": argv, "exit_code": recorded, "raw": said[:_MOST_TEXT]}
         return recorded, said[:_MOST_TEXT]
@@ -568,7 +568,7 @@ def capability(status: str) -> tuple[str, bool] | None:
 
 def stubs(libraries: str) -> tuple[str, ...]:
     """Those directories of LD_LIBRARY_PATH that hold stubs."""
-    return tuple(one for one in libraries.split(os.pathsep) if Path(one).name == "stubs")
+    return tuple(part for part in libraries.split(os.pathsep) if Path(part).name == "stubs")
 
 
 def _is_graphical(root: Path) -> bool | None:

@@ -133,7 +133,7 @@ class Manifest:
             "remote": self.remote,
             "runs": self.runs,
             # By hand a GPU is unlocked by its UUID.
-            "remarks": self.remarks if self.with_ids else [without_ids(one) for one in self.remarks],
+            "remarks": self.remarks if self.with_ids else [without_ids(remark) for remark in self.remarks],
             "clocks": None if self.clocks is None else self.clocks.document(with_ids=self.with_ids),
             "host": {"before": self.before, "after": self.after},
             "files": files,
@@ -171,7 +171,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     if not isinstance(root, dict) or root.get("schema") != SCHEMA:
         return None
     sections = ("trtexec", "model", "engine", "host")
-    return root if all(isinstance(root.get(one), dict) for one in sections) else None
+    return root if all(isinstance(root.get(section), dict) for section in sections) else None
 
 
 def metadata_of_log(path: Path, role: str) -> dict[str, dict[str, Any]]:

@@ -204,7 +204,7 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
         ("--calib", options.calib),
         *(("--plugin", plugin) for plugin in options.plugins if "/" in plugin),
     ]
-    named += [("--load-inputs", _file_of(one)) for one in (options.load_inputs or "").split(",") if one]
+    named += [("--load-inputs", _file_of(part)) for part in (options.load_inputs or "").split(",") if part]
     for option, text in named:
         if text is None:
             continue

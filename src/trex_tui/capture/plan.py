@@ -85,12 +85,12 @@ class RunPlan:
     def without_graph(self, trtexec: Trtexec) -> RunPlan | None:
         """The same run without CUDA graph; None if it has none already, or was told to have one behind `--`."""
         if trtexec.measures_by_default:
-            if "--noCudaGraph" in self.argv or any(one.startswith("--useDLACore") for one in self.argv):
+            if "--noCudaGraph" in self.argv or any(word.startswith("--useDLACore") for word in self.argv):
                 return None
             return replace(self, argv=(*self.argv, "--noCudaGraph"))
         if not self.uses_graph:
             return None
-        return replace(self, argv=tuple(one for one in self.argv if one != "--useCudaGraph"))
+        return replace(self, argv=tuple(word for word in self.argv if word != "--useCudaGraph"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +243,8 @@ def _add_common(options: CaptureOptions, found: _Arguments) -> None:
 
 def _with_passthrough(options: CaptureOptions, found: _Arguments) -> list[str]:
     """The command: trtexec refuses an option that is there twice, so what a person wrote replaces what we would."""
-    written = {flag_of(one) for one in options.passthrough} - _REPEATABLE
-    ours = [one for one in found.items if flag_of(one) not in written]
+    written = {flag_of(word) for word in options.passthrough} - _REPEATABLE
+    ours = [item for item in found.items if flag_of(item) not in written]
     return [str(found.trtexec.path), *ours, *options.passthrough]
 
 

@@ -261,7 +261,7 @@ class _Runner:
     def _patience(self) -> float:
         moments = [one for one in (self.timeout_at, self.kill_at, self.give_up_at) if one is not None]
         wait = 0.02 if self.is_over else _TICK_S
-        return max(0.0, min([wait, *(one - time.monotonic() for one in moments)]))
+        return max(0.0, min([wait, *(moment - time.monotonic() for moment in moments)]))
 
     def _heed(self) -> None:
         """Do what a request or the clock demands."""

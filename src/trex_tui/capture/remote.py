@@ -463,7 +463,7 @@ class RemoteMachine(Machine):
     def prepare(self, engine: Path | None) -> None:
         """Send the files: with an engine, those of the measurement alone."""
         self.ssh.call(self.stop, MAKE, self.word, *self.folders)
-        files = [one for one in self.files if engine is None or not one.is_for_build]
+        files = [file for file in self.files if engine is None or not file.is_for_build]
         if engine is not None:
             there = next(iter(self._there.values())).engine
             files.append(Sent(engine, str(there.parent), there.name))

@@ -91,9 +91,9 @@ def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """The entry of the build that passed, in a manifest; empty if there is none."""
     runs = manifest.get("runs")
     good = [
-        one
-        for one in (runs if isinstance(runs, list) else [])
-        if isinstance(one, dict) and one.get("role") == BUILD and one.get("passed")
+        run
+        for run in (runs if isinstance(runs, list) else [])
+        if isinstance(run, dict) and run.get("role") == BUILD and run.get("passed")
     ]
     return good[-1] if good else {}
 
@@ -158,6 +158,6 @@ def read_inputs(options: CaptureOptions) -> dict[str, Any]:
             for name, place in places.items()
             if not place.is_absolute() and ".." not in place.parts and "\0" not in name
         }
-        named = (options.calib, *(one for one in options.plugins if "/" in one))
+        named = (options.calib, *(plugin for plugin in options.plugins if "/" in plugin))
         found |= {one: Path(one) for one in named if one is not None}
     return {name: file_entry(path) for name, path in sorted(found.items()) if path.is_file()}

@@ -235,7 +235,7 @@ class _Capture:
                 then = machine_of_build(old)
                 self.manifest.runs.append({**build, "machine": then, "reused": True})
                 reasons = machine_differences(then, machine_of(self.manifest.before))
-                self.manifest.remarks.extend(f"measured elsewhere than built: {one}" for one in reasons)
+                self.manifest.remarks.extend(f"measured elsewhere than built: {reason}" for reason in reasons)
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
         """An engine that need not be built again, if that is wanted and one fits."""

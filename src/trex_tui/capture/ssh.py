@@ -182,8 +182,8 @@ def first_answer(ssh: Ssh, process: subprocess.Popen[bytes], word: str, stop: St
 def last_line(said: IO[bytes]) -> str:
     """The last line that says something, of a file."""
     said.seek(0)
-    lines = [one.strip() for one in said.read(1 << 16).decode("utf-8", errors="replace").splitlines()]
-    return next((one for one in reversed(lines) if one), "")
+    lines = [line.strip() for line in said.read(1 << 16).decode("utf-8", errors="replace").splitlines()]
+    return next((line for line in reversed(lines) if line), "")
 
 
 def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ) -> list[Ssh]:
@@ -195,11 +195,11 @@ def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ)
     for host in hosts:
         if not host or host.startswith("-") or not host.isprintable() or " " in host:
             raise TrexError(f"--host {host!r}: not the name of a machine")
-    folders = [folder_of(one) for one in hosts]
+    folders = [folder_of(host) for host in hosts]
     twice = next((host for host, folder in zip(hosts, folders, strict=True) if folders.count(folder) > 1), "")
     if twice:
         raise TrexError(f"--host {twice}: there twice, or it cannot be told from another in a directory name")
-    return [Ssh(one, environ.get(CONFIG_VARIABLE) or None) for one in hosts]
+    return [Ssh(host, environ.get(CONFIG_VARIABLE) or None) for host in hosts]
 
 
 def folder_of(host: str) -> str:
@@ -377,7 +377,7 @@ def moved(options: CaptureOptions, directory: str) -> tuple[CaptureOptions, list
         onnx=maybe(options.onnx),
         engine=maybe(options.engine, is_for_build=False),
         calib=maybe(options.calib),
-        plugins=tuple(send(one) if "/" in one else one for one in options.plugins),
+        plugins=tuple(send(plugin) if "/" in plugin else plugin for plugin in options.plugins),
         load_inputs=_inputs(options.load_inputs, send),
     )
     if options.onnx is not None:
@@ -396,8 +396,8 @@ def _inputs(spec: str | None, send: object) -> str | None:
     if spec is None:
         return None
     found = []
-    for number, one in enumerate(spec.split(",")):
-        name, colon, file = one.rpartition(":")
+    for number, part in enumerate(spec.split(",")):
+        name, colon, file = part.rpartition(":")
         if not colon:
             raise TrexError(f"--load-inputs {spec}: not input:file,…")
         found.append(f"{name}:{send(file, f'input-{number}')}")  # type: ignore[operator]

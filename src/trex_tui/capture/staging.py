@@ -128,12 +128,12 @@ class Workspace:
             raise TrexError(f"--outdir {self.outdir}: {error.strerror or error}") from None
         repeats = f"{self.name}.repeat-"
         return [
-            one
-            for one in entries
-            if one not in kept
+            entry
+            for entry in entries
+            if entry not in kept
             and (
-                (is_canonical(one) and stem_of(one) == wanted and one.is_file())
-                or (one.name.startswith(repeats) and one.is_dir())
+                (is_canonical(entry) and stem_of(entry) == wanted and entry.is_file())
+                or (entry.name.startswith(repeats) and entry.is_dir())
             )
         ]
 
@@ -195,7 +195,7 @@ class Workspace:
     def _exchange(self) -> None:
         """Old files out, new files in; all back on an error."""
         self.outdir.mkdir(parents=True, exist_ok=True)
-        new = [one for one in sorted(self.path.iterdir()) if one.name not in (_LOCK, _OLD)]
+        new = [entry for entry in sorted(self.path.iterdir()) if entry.name not in (_LOCK, _OLD)]
         aside = self.path / _OLD
         aside.mkdir(exist_ok=True)
         moved: list[tuple[Path, Path]] = []
@@ -220,9 +220,9 @@ class Workspace:
         Half-written exports are left out: they would be taken for a set.
         """
         kept = [
-            one
-            for one in sorted(self.path.iterdir())
-            if one.name not in (_LOCK, _OLD) and (everything or not one.name.endswith(_EXPORTS))
+            entry
+            for entry in sorted(self.path.iterdir())
+            if entry.name not in (_LOCK, _OLD) and (everything or not entry.name.endswith(_EXPORTS))
         ]
         if not kept:
             return None
@@ -237,23 +237,23 @@ class Workspace:
 
     def clear(self, keep: frozenset[str] = frozenset()) -> None:
         """Delete what a killed capture left, but for the files called so."""
-        for one in self.path.iterdir():
-            if one.name == _LOCK or one.name in keep:
+        for entry in self.path.iterdir():
+            if entry.name == _LOCK or entry.name in keep:
                 continue
-            if one.is_dir() and not one.is_symlink():
-                shutil.rmtree(one)
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
             else:
-                one.unlink()
+                entry.unlink()
 
     def _recover(self) -> None:
         """A capture that was killed while the sets changed places: the old one goes back, or is kept as failed."""
         aside = self.path / _OLD
         if not aside.is_dir():
             return
-        for one in sorted(aside.iterdir()):
-            place = self.outdir if not os.path.lexists(self.outdir / one.name) else self.failed
+        for entry in sorted(aside.iterdir()):
+            place = self.outdir if not os.path.lexists(self.outdir / entry.name) else self.failed
             place.mkdir(parents=True, exist_ok=True)
-            one.rename(place / one.name)
+            entry.rename(place / entry.name)
 
     def _other_path(self) -> Path:
         """Where a capture of the same set works that found the target otherwise: with files in it, or still without any."""

@@ -157,7 +157,10 @@ def _broken_export(kind: str, path: Path) -> str:
         return error.diagnostic.message
     if not profile.rows:
         return "names no layer: nothing was profiled"
-    lost = next((one.message for one in profile.diagnostics if one.severity is Severity.ERROR), "")
+    lost = next(
+        (diagnostic.message for diagnostic in profile.diagnostics if diagnostic.severity is Severity.ERROR),
+        "",
+    )
     return lost or ("" if _ends_as_list(path) else "is truncated")
 
 

@@ -66,7 +66,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     finally:
         view.clear()
     _print(result, others, request, as_json=options.json)
-    fallen = [one for one in result.gates if one.fell]
+    fallen = [gate for gate in result.gates if gate.fell]
     for one in fallen:
         _say(f"gate fell: {one.gate.text}: {one.subject}: {one.why}")
     return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
@@ -182,7 +182,7 @@ def _print(
     from trex_tui.cli.output import print_json, print_text
 
     if as_json:
-        against = {name: one.difference for name, one in others.items()}
+        against = {name: other.difference for name, other in others.items()}
         print_json({**result.difference, **({"against_onnx": against} if against else {})})
     else:
         from trex_tui.artifacts.accuracy import accuracy_of

@@ -348,7 +348,7 @@ def _limit(text: str) -> float:
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:
     name, colon, dims = text.rpartition(":")
     extents = dims.split("x") if dims not in ("", "scalar") else []
-    if not colon or not name or not all(one.isdecimal() and len(one) < 10 for one in extents):
+    if not colon or not name or not all(extent.isdecimal() and len(extent) < 10 for extent in extents):
         raise argparse.ArgumentTypeError(f"not a shape such as images:1x3x640x640: {text!r}")
     return name, tuple(map(int, extents))
 

@@ -84,7 +84,7 @@ def document(found: Findings, checks: Sequence[Check], where: str = "here") -> d
         "trex_tui": __version__,
         "can_capture": can_capture(checks),
         "summary": summary(checks, where),
-        "checks": [one.document() for one in checks],
+        "checks": [check.document() for check in checks],
         "trtexec": None
         if program is None
         else {

@@ -230,14 +230,14 @@ class Engine:
     @cached_property
     def graph(self) -> nx.MultiDiGraph[int]:
         """A node per layer (`index`, with `layer` as data), an edge per link (with `tensor`, `port`, `is_loop`)."""
-        from trex_tui.engine.graph import build_graph
+        from trex_tui.engine.links import build_graph
 
         return build_graph(self)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row per layer, in execution order, with the columns of `engine.columns.COLUMNS`."""
-        from trex_tui.engine.frame import build_frame
+        from trex_tui.engine.columns import build_frame
 
         return build_frame(self)
 

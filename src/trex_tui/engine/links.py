@@ -11,8 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from trex_tui.engine.model import Layer
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from trex_tui.engine.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +86,16 @@ def follow_tensors(layers: Sequence[Layer]) -> list[Link]:
             ]
     links.sort(key=attrgetter("target", "port"))
     return links
+
+
+def build_graph(engine: Engine) -> nx.MultiDiGraph[int]:
+    """A node per layer and an edge per link. Parallel edges and cycles occur: it need not be a DAG. Imports networkx."""
+    import networkx as nx
+
+    graph: nx.MultiDiGraph[int] = nx.MultiDiGraph(name=engine.name)
+    graph.add_nodes_from((layer.index, {"layer": layer}) for layer in engine.layers)
+    graph.add_edges_from(
+        (link.source, link.target, {"tensor": link.tensor, "port": link.port, "is_loop": link.is_loop})
+        for link in engine.links
+    )
+    return graph

@@ -73,7 +73,7 @@ def _frame(
     join: Callable[[list[str]], Any],
 ) -> pd.DataFrame:
     """The chosen layers, their texts as a format can hold them."""
-    from trex_tui.engine.frame import build_frame
+    from trex_tui.engine.columns import build_frame
 
     frame = build_frame(engine, columns)
     if chosen is not None:

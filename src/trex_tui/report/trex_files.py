@@ -44,7 +44,7 @@ from trex_tui.artifacts.output_files import (
 )
 from trex_tui.artifacts.profile import Profile, read_profile
 from trex_tui.artifacts.records import read
-from trex_tui.artifacts.timing import ENQUEUE, TIMING_KEYS, read_timing
+from trex_tui.artifacts.timing import ENQUEUE, read_timing
 from trex_tui.buildlog.lines import ReadState, open_log, plain_pieces
 from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
@@ -77,10 +77,6 @@ _EXPECTED = {
 }
 BOTH = "Format/Datatype"
 NAMES_ONLY = "trex opens no engine of which only the names of layers are known (built without --profilingVerbosity=detailed)"
-_PROFILE_KEYS = (
-    {"name", "timeMs", "averageMs", "percentage"},
-    {"name", "timeMs", "averageMs", "medianMs", "percentage"},
-)
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _PACKED = re.compile(r"\.gz$", re.IGNORECASE)
 _ENGINE = re.compile(r"\.(?:engine|plan|trt)$", re.IGNORECASE)
@@ -232,9 +228,9 @@ class _SetWriter:
 
     def write(self, *, with_engine: bool) -> TrexSet:
         files = self.source.files
-        for kind, convert in _CONVERTERS.items():
+        for kind in _CONVERTERS:
             if kind in files:
-                self._attempt(partial(convert, files[kind]))
+                self._attempt(partial(_convert, kind, files[kind]))
         for kind in _LOGS:
             if kind in files:
                 self._attempt(partial(_write_log, kind, files[kind], self._staged(kind)))
@@ -304,7 +300,7 @@ class _SetWriter:
                 TrexFile(ArtifactKind.GRAPH, log, content, ["layers taken from the log"], _remarks(info))
             )
         if records.profile is not None and records.profile.rows:
-            content = _profile_bytes(records.profile)
+            content = json_bytes(_profile_records(records.profile))
             self._add(TrexFile(ArtifactKind.PROFILE, log, content, ["times taken from the table in the log"]))
 
 
@@ -344,16 +340,23 @@ def json_bytes(root: object) -> bytes:
     return (json.dumps(root, indent=1) + "\n").encode("ascii")
 
 
-def _is_plain_json(data: bytes) -> bool:
-    """Whether Python's own `json.load` reads it as it is: UTF-8 without a mark, and strictly JSON."""
+def _convert(kind: ArtifactKind, path: Path) -> TrexFile:
+    """A copy where Python's own `json.load` reads what trex needs, else the document of the converter."""
+    document, changes, remarks = _CONVERTERS[kind](path)
     try:
-        json.loads(data.decode("utf-8"))
+        if json.loads(path.read_bytes().decode("utf-8")) == document:
+            return TrexFile(kind, path, None, (), remarks)
     except (ValueError, RecursionError):
-        return False
-    return True
+        pass
+    why = "written as strict JSON in UTF-8: control characters escaped, what is no number null"
+    return TrexFile(kind, path, json_bytes(document), changes or [why], remarks)
 
 
-def _convert_graph(path: Path) -> TrexFile:
+_Conversion = tuple[Any, list[str], list[str]]
+"""Document, what was changed in it, and what trex cannot do with it."""
+
+
+def _convert_graph(path: Path) -> _Conversion:
     info, root = read_layer_info(path), load_json(path)
     whole: dict[str, Any] = root if isinstance(root, dict) else {}
     raw = whole["Layers"] if whole else root
@@ -363,11 +366,7 @@ def _convert_graph(path: Path) -> TrexFile:
     if layers != raw:
         changes.append(f"layers and tensors have the keys that trex needs, such as {BOTH}")
     changes += [why] if why else []
-    if not changes and _is_plain_json(path.read_bytes()):
-        return TrexFile(ArtifactKind.GRAPH, path, None, (), _remarks(info))
-    content = json_bytes({**whole, "Layers": layers, "Bindings": bindings})
-    changes = changes or ["written as UTF-8, control characters in names escaped"]
-    return TrexFile(ArtifactKind.GRAPH, path, content, changes, _remarks(info))
+    return {**whole, "Layers": layers, "Bindings": bindings}, changes, _remarks(info)
 
 
 def _remarks(info: LayerInfo) -> list[str]:
@@ -454,21 +453,11 @@ def _tensor_names(layers: Iterable[Mapping[str, Any]], side: str) -> dict[str, N
     return dict.fromkeys(name for name in names if isinstance(name, str))
 
 
-def _convert_profile(path: Path) -> TrexFile:
-    profile = read_profile(path)
-    data = path.read_bytes()
-    # A backslash in a name is valid JSON by chance at most, so the reader's own understanding is written.
-    if _is_plain_json(data) and b"\\" not in data:
-        records = [row for row in load_json(path) if not (isinstance(row, dict) and "count" in row)]
-        if all(isinstance(row, dict) and set(row) in _PROFILE_KEYS for row in records):
-            return TrexFile(ArtifactKind.PROFILE, path, None)
-        why = "records have the keys that trex takes"
-    else:
-        why = "written as JSON: names escaped, what is no number null"
-    return TrexFile(ArtifactKind.PROFILE, path, _profile_bytes(profile), [why])
+def _convert_profile(path: Path) -> _Conversion:
+    return _profile_records(read_profile(path)), [], []
 
 
-def _profile_bytes(profile: Profile) -> bytes:
+def _profile_records(profile: Profile) -> list[dict[str, Any]]:
     has_median = any(row.median_ms is not None for row in profile.rows)
     records: list[dict[str, Any]] = [] if profile.iterations is None else [{"count": profile.iterations}]
     for row in profile.rows:
@@ -476,43 +465,35 @@ def _profile_bytes(profile: Profile) -> bytes:
         if has_median:
             record["medianMs"] = row.median_ms
         records.append({**record, "percentage": row.percentage})
-    return json_bytes(records)
+    return records
 
 
-def _convert_timing(path: Path) -> TrexFile:
-    timing, root = read_timing(path), load_json(path)
-    remarks = [] if timing.latency_ms else ["no latencyMs, the only column that trex reads"]
-    is_own = isinstance(root, list) and all(
-        isinstance(row, dict) and row.keys() <= {*TIMING_KEYS} for row in root
-    )
-    if is_own and _is_plain_json(path.read_bytes()):
-        return TrexFile(ArtifactKind.TIMING, path, None, (), remarks)
-    changes = ["written as UTF-8" if is_own else "rows and keys are trtexec's"]
-    if ENQUEUE in timing.columns:
-        changes[0] += f", but for {ENQUEUE}: trtexec writes a start and an end instead"
-    if assumed := timing.assumed.partition("; ")[2]:
-        changes.append(assumed)
-    remarks += [one.message for one in timing.diagnostics if one.severity is not Severity.INFO]
+def _convert_timing(path: Path) -> _Conversion:
+    timing = read_timing(path)
     rows = [
         {key: values[index] for key, values in timing.columns.items() if not math.isnan(values[index])}
         for index in range(timing.rows)
     ]
-    return TrexFile(ArtifactKind.TIMING, path, json_bytes(rows), changes, remarks)
+    changes = ["rows and keys are trtexec's"]
+    if ENQUEUE in timing.columns:
+        changes[0] += f", but for {ENQUEUE}: trtexec writes a start and an end instead"
+    if assumed := timing.assumed.partition("; ")[2]:
+        changes.append(assumed)
+    remarks = [] if timing.latency_ms else ["no latencyMs, the only column that trex reads"]
+    remarks += [one.message for one in timing.diagnostics if one.severity is not Severity.INFO]
+    return rows, changes, remarks
 
 
-def _convert_metadata(kind: ArtifactKind, path: Path) -> TrexFile:
+def _convert_metadata(kind: ArtifactKind, path: Path) -> _Conversion:
     root = load_json(path)
-    changes = []
-    if isinstance(root, dict):
-        lacking = [name for name in _NEEDED_SECTIONS.get(kind, ()) if not isinstance(root.get(name), dict)]
-        root |= {name: {} for name in lacking}
-        changes = [f"got an empty {name}, which trex needs" for name in lacking]
-    if not changes and _is_plain_json(path.read_bytes()):
-        return TrexFile(kind, path, None)
-    return TrexFile(kind, path, json_bytes(root), changes or ["written as UTF-8"])
+    if not isinstance(root, dict):
+        return root, [], []
+    lacking = [name for name in _NEEDED_SECTIONS.get(kind, ()) if not isinstance(root.get(name), dict)]
+    changes = [f"got an empty {name}, which trex needs" for name in lacking]
+    return root | {name: {} for name in lacking}, changes, []
 
 
-_CONVERTERS: dict[ArtifactKind, Callable[[Path], TrexFile]] = {
+_CONVERTERS: dict[ArtifactKind, Callable[[Path], _Conversion]] = {
     ArtifactKind.GRAPH: _convert_graph,
     ArtifactKind.PROFILE: _convert_profile,
     ArtifactKind.TIMING: _convert_timing,

@@ -25,14 +25,14 @@ from trex_tui.screens.services import services_of
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
-from trex_tui.widgets.layer_columns import (
+from trex_tui.widgets.table import SortChanged, SortKey, VirtualTable
+from trex_tui.widgets.table_columns import (
     LATENCY_COLUMNS,
     MARK_COLUMN,
     chosen_columns,
     latency_columns,
     mark_column,
 )
-from trex_tui.widgets.table import SortChanged, SortKey, VirtualTable
 from trex_tui.widgets.table_model import Column
 
 

@@ -28,11 +28,11 @@ from trex_tui.report.views.lint import (
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob, SuppressionAsked
 from trex_tui.screens.pane import LayerChosen, LayerJumped, LayerOpened, ShowsLint, TablePane
-from trex_tui.text import format_ms
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import muted, textual_columns
 from trex_tui.widgets.table_model import Column as TableColumn
 
 STAKE = "stake_ms"
@@ -40,32 +40,16 @@ STAKE = "stake_ms"
 
 def finding_columns() -> list[TableColumn[Entry]]:
     """The columns of the findings, with the colours of a terminal."""
-    styles = {
-        "mark": _style,
-        "rule": _style,
-        "title": lambda entry: "" if entry.severity in LEVELS else "$muted",
-        "where": lambda _: "$muted",
-        "confidence": lambda _: "$muted",
-    }
-    return [
-        TableColumn(
-            column.key,
-            column.title,
-            column.value or _style,
-            format=format_ms if column.key == STAKE else str,
-            align="right" if column.is_number else "left",
-            width=column.width,
-            flex=column.flex,
-            priority=column.priority,
-            style=styles.get(column.key),
-            description=column.help,
-        )
-        for column in SCREEN_COLUMNS
-    ]
-
-
-def _style(entry: Entry) -> str:
-    return severity_style(entry.severity)
+    by_severity = {"style": lambda entry: severity_style(entry.severity)}
+    return textual_columns(
+        SCREEN_COLUMNS,
+        mark=by_severity,
+        rule=by_severity,
+        title={"style": lambda entry: "" if entry.severity in LEVELS else "$muted"},
+        layers={"format": str},
+        where={"style": muted},
+        confidence={"style": muted},
+    )
 
 
 LOOKING = "The rules are looking …"

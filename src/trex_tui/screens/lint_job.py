@@ -22,8 +22,8 @@ from trex_tui.lint.config import LintConfig, Suppression, find_config
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
 from trex_tui.lint.suppression import append_suppression, make_filter
+from trex_tui.screens.computation import AnswerFailed
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
-from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import plural, printable
 
 RULES = "The rules"

@@ -31,9 +31,9 @@ from trex_tui.report.views.build_details import (
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import plural
 from trex_tui.widgets.expandable_table import ExpandableTable
-from trex_tui.widgets.layer_columns import BAR_WIDTH
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
+from trex_tui.widgets.table_columns import BAR_WIDTH, bar_against_largest, muted, textual_column
 from trex_tui.widgets.table_model import Column, SortKey, TableModel
 from trex_tui.widgets.text_view import TextLine
 
@@ -111,10 +111,6 @@ _ASCENDING = frozenset(
 _MUTED = frozenset({"line", "index", "strategy", "rule", "formats", "tactic", "operator", "at_s", "of"})
 
 
-def _muted(_: object) -> str:
-    return "$muted"
-
-
 def _columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[Column[Any]]:
     """Columns of a view, as a table on screen has them; `changes` by their keys."""
     return [_column(column, changes.get(column.key, {})) for column in columns]
@@ -123,18 +119,12 @@ def _columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> li
 def _column(column: DocumentColumn, changes: dict[str, Any]) -> Column[Any]:
     key = column.key
     values: dict[str, Any] = {
-        "title": column.title,
-        "value": column.value,
-        "width": column.width,
-        "flex": column.flex,
-        "priority": column.priority,
         "format": column.text if column.is_number else str,
-        "align": "right" if column.is_number else "left",
-        "style": _muted if key in _MUTED else None,
+        "style": muted if key in _MUTED else None,
         "descending": False if key in _ASCENDING else None,
         "description": f"{key}: {column.help}" if column.help else "",
     }
-    return Column(key, **{**values, **changes})
+    return textual_column(column, **{**values, **changes})
 
 
 def _outline(columns: Sequence[DocumentColumn], **changes: dict[str, Any]) -> list[Column[build.Node]]:
@@ -180,19 +170,8 @@ def layer_columns(facts: BuildFacts) -> list[Column[TunedLayer]]:
             "description": f"{TIE}: a near tie, the choice was chance",
             **tie_style,
         },
-        seconds=_bar(attrgetter("seconds"), facts.tuned),
+        seconds=bar_against_largest(facts.tuned, attrgetter("seconds")),
     )
-
-
-def _bar(value: Callable[[Any], float | None], rows: Sequence[Any]) -> dict[str, Any]:
-    """A bar against the largest of the rows."""
-    longest = max((value(row) or 0.0 for row in rows), default=0.0)
-
-    def length(row: Any) -> float | None:  # noqa: ANN401 - any row
-        known = value(row)
-        return known / longest if longest and known is not None else None
-
-    return {"bar": length, "bar_width": BAR_WIDTH}
 
 
 def tactic_mark(row: TacticRow) -> str:
@@ -229,7 +208,7 @@ def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
         name={"value": attrgetter("label"), **style},
         operator={"value": attrgetter("operator")},
         tactic={"text": lambda row: "" if row.id is None else hex_id(row.id)},
-        time_ms=style | _bar(attrgetter("time_ms"), rows),
+        time_ms=style | bar_against_largest(rows, attrgetter("time_ms")),
     )
     return [Column("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND), *columns]
 
@@ -313,7 +292,7 @@ class Tables(NamedTuple):
 def make_tables() -> Tables:
     """Tables that have no rows yet."""
     return Tables(
-        Outline(_outline(build.PHASE_OUTLINE, count={"style": _muted}), id="build-phases"),
+        Outline(_outline(build.PHASE_OUTLINE, count={"style": muted}), id="build-phases"),
         Outline(_outline(build.PASS_OUTLINE, name={"style": _step_style}), id="build-passes"),
         VirtualTable(id="build-layers", empty_text="No tuned layer is one that matches the filter."),
         VirtualTable(_columns(build.MEMORY), id="build-memory"),

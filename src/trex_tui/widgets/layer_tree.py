@@ -20,7 +20,7 @@ from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
-from trex_tui.widgets.layer_columns import BAR_WIDTH, mark_column
+from trex_tui.widgets.table_columns import BAR_WIDTH, mark_column
 from trex_tui.widgets.table_model import Column
 
 EXPANDED_AT_FIRST = 60

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from trex_tui.analysis.stability import Stability, stability
 from trex_tui.analysis.statistics import percentile
-from trex_tui.analysis.timing import LEAST_ROWS_OF_P999, printed_performance, warmup_ms, without_warmup
+from trex_tui.analysis.timing import LEAST_ROWS_OF_P999, summary_origin, warmup_ms, without_warmup
 from trex_tui.engine.engine import Engine
 from trex_tui.report.charts.figure import (
     ACCENT,
@@ -237,20 +237,20 @@ def _percentile_lines(
 
 def _printed_percentiles(engine: Engine) -> Figure:
     """From trtexec's own summary, where there are no rows."""
-    printed = printed_performance(engine)
-    line = printed.latency if printed else None
+    line = engine.metadata.latency()
     points = []
     if line is not None:
         values = {50.0: line.median_ms, **line.percentiles_ms}
         points = [
             (pct, value) for pct, value in sorted(values.items()) if value is not None and 50 <= pct < 100
         ]
-    if printed is None or len(points) < 2:
+    if len(points) < 2:
         return Figure((NO_ROWS,))
     figures = " · ".join(f"p{pct:g} {format_ms(value)}" for pct, value in points)
     words = (f"The latency that so many percent of the queries stay within: {figures} ms.",)
     missing = (
-        f"As trtexec printed it ({printed.source}); between the points the line is drawn straight. {NO_ROWS}",
+        f"As trtexec printed it ({summary_origin(engine.metadata)}); between the points the line is drawn straight. "
+        f"{NO_ROWS}",
     )
     curve = [(_stretched(pct), value) for pct, value in points]
     return Figure(words, missing, _percentile_lines(curve, points, "latency"), marks_layer=False)

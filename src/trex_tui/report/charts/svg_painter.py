@@ -47,16 +47,6 @@ from trex_tui.report.charts.sampling import (
     column_starts,
     largest_of_columns,
 )
-from trex_tui.report.charts.svg_axes import (
-    PLOT_HEIGHT,
-    WIDTH,
-    Area,
-    Aside,
-    Caption,
-    framed,
-    legend,
-    picture_around,
-)
 from trex_tui.report.charts.svg_elements import (
     CHAR,
     LINE,
@@ -72,6 +62,16 @@ from trex_tui.report.charts.svg_elements import (
     titled,
     width_of,
     words,
+)
+from trex_tui.report.charts.svg_plot import (
+    PLOT_HEIGHT,
+    WIDTH,
+    Area,
+    Aside,
+    Caption,
+    Plot,
+    legend,
+    picture_around,
 )
 from trex_tui.text import ELLIPSIS, MISSING, printable
 
@@ -204,60 +204,46 @@ _MOST_BINS = 120
 
 @draw_svg.register
 def _(form: Columns, caption: Caption) -> str:
-    out: list[str] = []
     count, y = len(form.values), form.y
     flags = [Mark((flag.index + 0.5) / count, flag.label, flag.style) for flag in form.flags if flag.label]
     ticks = form.ticks(int(caption.room / _TICK_GAP))
-    scales = (Scale(0.0, 1.0, ""), ticks, y)
-    area, height, draw_marks = framed(caption, scales, form.x_title, form.keys, [*form.marks, *flags], out)
+    x = Scale(0.0, 1.0, form.x_title)
+    plot = Plot(caption, x, y, ticks=ticks, keys=form.keys, marks=[*form.marks, *flags])
+    area = plot.area
     shown = largest_of_columns(form.values, int(area.width)) if count else []
     step = area.width / max(1, len(shown))
     gap = min(3.0, step * 0.2) if step > 2 else 0.0
-    out.append('<g shape-rendering="crispEdges">')
+    plot.out.append('<g shape-rendering="crispEdges">')
     for column, index in enumerate(shown):
         if form.values[index]:
             tall = max(0.75, area.height * min(1.0, y.fraction(form.values[index])))
-            out.append(_upright(area, column * step, step - gap, tall, form.styles[index], form.title(index)))
-    out.append("</g>")
+            plot.draw_upright(column * step, step - gap, tall, form.styles[index], form.title(index))
+    plot.out.append("</g>")
     if form.curve is not None:
-        starts = column_starts(count, int(area.width))
-        kept = [*starts[:-1], count - 1]
-        places = [
-            (area.across((index + 0.5) / count), area.up(y.fraction(form.curve.values[index])))
-            for index in kept
-        ]
-        out.append(path(places, form.curve.style, title=form.curve.name))
-    draw_marks()
-    return picture_around(caption, out, height)
-
-
-def _upright(area: Area, left: float, width: float, tall: float, style: str, title: str) -> str:
-    return box(area.x + left, area.y + area.height - tall, width, tall, style, title)
+        kept = [*column_starts(count, int(area.width))[:-1], count - 1]
+        places = [plot.at((index + 0.5) / count, form.curve.values[index]) for index in kept]
+        plot.out.append(path(places, form.curve.style, title=form.curve.name))
+    return plot.picture()
 
 
 @draw_svg.register
 def _(form: Histogram, caption: Caption) -> str:
-    out: list[str] = []
     bins = form.bins(_MOST_BINS)
-    x = Scale(bins.low, bins.high, form.x_title)
     top = max(*bins.counts, bins.below, bins.above, 1)
     y = Scale(0.0, top * 1.02, form.y_title, words=lambda value: f"{value:.0f}")
-    area, height, draw_marks = framed(caption, (x, x, y), form.x_title, (), form.marks, out)
+    plot = Plot(caption, Scale(bins.low, bins.high, form.x_title), y, marks=form.marks)
+    area = plot.area
     step = area.width / len(bins.counts)
     for column, count in enumerate(bins.counts):
         if count:
             start = bins.low + column * bins.width
             title = f"{start:.5g} to {start + bins.width:.5g}: {count}"
             tall = max(1.0, area.height * count / y.high)
-            out.append(_upright(area, column * step, step - (step > 3), tall, PRIMARY, title))
-    for count, x_end, side in (
-        (bins.below, area.x + 6, "below"),
-        (bins.above, area.x + area.width - 6, "above"),
-    ):
+            plot.draw_upright(column * step, step - (step > 3), tall, PRIMARY, title)
+    for count, x, side in ((bins.below, area.x + 6, "below"), (bins.above, area.right - 6, "above")):
         if count:
-            out.append(sign("▲", x_end, area.y + area.height - 6, WARNING, f"{count} {side} the plot"))
-    draw_marks()
-    return picture_around(caption, out, height)
+            plot.out.append(sign("▲", x, area.foot - 6, WARNING, f"{count} {side} the plot"))
+    return plot.picture()
 
 
 # Lines
@@ -268,35 +254,30 @@ _DOTS_PER_LINE = 1.5
 
 @draw_svg.register
 def _(form: Lines, caption: Caption) -> str:
-    x, y = form.x, form.y
-    series = [drawn for each in form.series for drawn in _sampled(each, x, caption.room)]
+    series = [sampled for each in form.series for sampled in _sample(each, form.x, caption.room)]
     keys = [Key("━", each.name, each.style) for each in series]
-    marks = [*form.marks, *(Mark(dot.x, dot.label, dot.style) for dot in form.dots)]
-    out: list[str] = []
-    area, height, draw_marks = framed(
+    plot = Plot(
         caption,
-        (x, form.ticks or x, y),
-        x.title,
-        keys if form.has_legend and len(keys) > 1 else (),
-        marks,
-        out,
+        form.x,
+        form.y,
+        ticks=form.ticks,
+        keys=keys if form.has_legend and len(keys) > 1 else (),
+        marks=[*form.marks, *(Mark(dot.x, dot.label, dot.style) for dot in form.dots)],
     )
     for each in series:
         for run in _runs(each.points):
-            places = [(area.across(x.fraction(px)), area.up(y.fraction(py))) for px, py in run]
-            out.append(path(places, each.style, title=each.name, opacity=_FAINT if each.is_faint else None))
-            if len(places) == 1:
-                out.append(sign("●", *places[0], each.style, f"{each.name}: {run[0][1]:.6g}"))
-        out += _beyond(each.points, area, x, y)
+            places = [plot.at(*point) for point in run]
+            opacity = _FAINT if each.is_faint else None
+            plot.out.append(path(places, each.style, title=each.name, opacity=opacity))
+            if len(run) == 1:
+                plot.out.append(sign("●", *places[0], each.style, f"{each.name}: {run[0][1]:.6g}"))
+        plot.out += _beyond(each.points, plot, form.y)
     for dot in form.dots:
-        out.append(
-            sign(dot.sign, area.across(x.fraction(dot.x)), area.up(y.fraction(dot.y)), dot.style, dot.title)
-        )
-    draw_marks()
-    return picture_around(caption, out, height)
+        plot.out.append(sign(dot.sign, *plot.at(dot.x, dot.y), dot.style, dot.title))
+    return plot.picture()
 
 
-def _sampled(series: Series, x: Scale, room: float) -> list[Series]:
+def _sample(series: Series, x: Scale, room: float) -> list[Series]:
     """A dense series as what stays of it where a pixel has several of its points."""
     if not series.is_dense or len(series.points) <= _DOTS_PER_LINE * room:
         return [series]
@@ -308,25 +289,19 @@ def _sampled(series: Series, x: Scale, room: float) -> list[Series]:
 
     extremes = points(*column_extremes(fractions, values, int(room)))
     medians = points(*column_medians(fractions, values, int(room / 6)))
-    return [
-        Series("least to most", extremes, SECONDARY, is_faint=True),
-        Series("median", medians, PRIMARY),
-    ]
+    return [Series("least to most", extremes, SECONDARY, is_faint=True), Series("median", medians, PRIMARY)]
 
 
-def _beyond(points: Sequence[tuple[float, float]], area: Area, x: Scale, y: Scale) -> list[str]:
+def _beyond(points: Sequence[tuple[float, float]], plot: Plot, y: Scale) -> list[str]:
     """A sign at the edge for what is beyond it, the farthest where several share a place."""
     farthest: dict[tuple[int, str], tuple[float, float, float]] = {}
     for px, py in points:
         fraction = y.fraction(py)
         if fraction > 1 or fraction < 0:
-            spot = (round(area.across(x.fraction(px)) / 8), "▲" if fraction > 1 else "▼")
+            spot = (round(plot.at(px, py)[0] / 8), "▲" if fraction > 1 else "▼")
             point = (abs(fraction - 0.5), px, py)
             farthest[spot] = max(point, farthest.get(spot, point))
-    return [
-        sign(char, area.across(x.fraction(px)), area.up(y.fraction(py)), WARNING, f"{py:.6g}")
-        for (_, char), (_, px, py) in farthest.items()
-    ]
+    return [sign(char, *plot.at(px, py), WARNING, f"{py:.6g}") for (_, char), (_, px, py) in farthest.items()]
 
 
 def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float]]]:
@@ -346,29 +321,25 @@ def _runs(points: Sequence[tuple[float, float]]) -> list[list[tuple[float, float
 @draw_svg.register
 def _(form: Points, caption: Caption) -> str:
     """Of the points on the same spot only the last is drawn."""
-    x, y = form.x, form.y
-    out: list[str] = []
     keys = [key for key in form.keys if key.sign != HERE_SIGN]
     if form.roof_key:
         keys.append(Key("━", form.roof_key, SECONDARY))
     asides = [Aside(roof.points[-1][1], roof.name + roof.detail, roof.style) for roof in form.roofs]
-    area, height, draw_marks = framed(
-        caption, (x, x, y), x.title, keys, form.marks, out, asides, PLOT_HEIGHT + 60
-    )
+    plot = Plot(caption, form.x, form.y, keys=keys, marks=form.marks, asides=asides, height=PLOT_HEIGHT + 60)
     for roof in form.roofs:
-        places = [(area.across(x.fraction(px)), area.up(y.fraction(py))) for px, py in roof.points]
-        out.append(path(places, roof.style, title=roof.name + roof.detail))
-    spots: dict[tuple[int, int, str], tuple[float, float, int]] = {}
+        places = [plot.at(*point) for point in roof.points]
+        plot.out.append(path(places, roof.style, title=roof.name + roof.detail))
+    spots: dict[tuple[int, int, str], int] = {}
     for index, dot in enumerate(form.dots):
-        px, py = area.across(x.fraction(dot.x)), area.up(y.fraction(dot.y))
+        px, py = plot.at(dot.x, dot.y)
         spot = (round(px), round(py), dot.sign)
         spots.pop(spot, None)
-        spots[spot] = (px, py, index)
-    for px, py, index in spots.values():
+        spots[spot] = index
+    for index in spots.values():
         dot = form.dots[index]
-        out.append(sign(dot.sign, px, py, dot.style, form.title(index) if form.title else dot.title))
-    draw_marks()
-    return picture_around(caption, out, height)
+        title = form.title(index) if form.title else dot.title
+        plot.out.append(sign(dot.sign, *plot.at(dot.x, dot.y), dot.style, title))
+    return plot.picture()
 
 
 # Blocks

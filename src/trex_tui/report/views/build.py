@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -314,7 +314,7 @@ def phase_nodes(trace: BuildTrace) -> list[Node]:
         nodes.append(
             Node(
                 ("phases", share.kind, share.strategy),
-                phase_label(trace, share),
+                _phase_label(trace, share),
                 lines[0] if len(lines) == 1 else share,
                 values(share.kind, share.seconds, lines[0].line, share.count if share.count > 1 else None),
                 tuple(children),
@@ -323,8 +323,7 @@ def phase_nodes(trace: BuildTrace) -> list[Node]:
     return nodes
 
 
-def phase_label(trace: BuildTrace, share: PhaseShare) -> str:
-    """The phase, and the strategy where there were several."""
+def _phase_label(trace: BuildTrace, share: PhaseShare) -> str:
     is_named = share.strategy is not None and len(trace.strategies) > 1
     return share.kind.value + (f", strategy {share.strategy}" if is_named else "")
 
@@ -339,7 +338,7 @@ def pass_nodes(trace: BuildTrace) -> list[Node]:
         passes = [graph_pass for graph_pass in trace.passes if graph_pass.strategy == strategy]
         wins = strategy == trace.winner
         label = "before any strategy" if strategy is None else f"strategy {strategy}"
-        values = step_counts(step for graph_pass in passes for step in graph_pass.fusions)
+        values = _step_counts(step for graph_pass in passes for step in graph_pass.fusions)
         values |= {"layers": passes[-1].layers, "line": passes[0].line}
         item = next((known for known in trace.strategies if known.number == strategy), None)
         label += ", in the engine" if wins else ""
@@ -354,7 +353,7 @@ def _passes(passes: Sequence[OptimizerPass]) -> list[Node]:
     for graph_pass in passes:
         line, name, layers = graph_pass.line, graph_pass.name, graph_pass.layers
         change = layers - before if layers is not None and before is not None else None
-        values = {"layers": layers, "change": change or None, "line": line} | step_counts(graph_pass.fusions)
+        values = {"layers": layers, "change": change or None, "line": line} | _step_counts(graph_pass.fusions)
         steps = (
             Node(
                 ("step", line, name, index),
@@ -369,8 +368,7 @@ def _passes(passes: Sequence[OptimizerPass]) -> list[Node]:
     return nodes
 
 
-def step_counts(steps: Iterable[Fusion]) -> dict[str, int | None]:
-    """How many steps there are of each kind; None for none."""
+def _step_counts(steps: Iterable[Fusion]) -> dict[str, int | None]:
     counts = Counter(step.kind for step in steps)
     return {kind.value: counts[kind] or None for kind in FusionKind}
 
@@ -575,8 +573,15 @@ def build_sections(subject: Subject) -> Iterator[Section]:
         yield Section("build", "Build", sentences=[f"{printable(str(error))}."])
         return
     facts = build_facts(trace, engine)
-    tables = [table for table in _report_tables(facts, subject.top) if table.rows]
-    yield Section("build", "Build", facts=_report_facts(trace, engine), tables=tables)
+    top = subject.top
+    tables = (
+        phases_table(trace),
+        slowest_table(facts, top),
+        ties_table(facts, top),
+        messages_table(trace, top),
+    )
+    shown = [table for table in tables if table.rows]
+    yield Section("build", "Build", facts=_report_facts(trace, engine), tables=shown)
 
 
 _SECTIONS_OF_THE_SCREEN = frozenset({"memory pools", "DLA", "reformats"})
@@ -602,12 +607,14 @@ def _report_facts(trace: BuildTrace, engine: Engine) -> list[tuple[str, str]]:
     ]
 
 
+# Tables for reading, of a report and of `build-log`
+
 _PHASE_SHARES = (
     *pick(PHASES, "phase", "strategy", "seconds"),
     _number("count", "Lines", attrgetter("count")),
 )
 _TIES = (
-    Column("name", "Layer", value=attrgetter("name")),
+    Column("name", "Layer", value=attrgetter("name"), flex=True),
     _number("margin_pct", "Second, % longer", attrgetter("margin_pct")),
     Column("chosen", "Chosen", value=lambda choice: choice.chosen and choice.chosen.runner),
     Column("second", "Second", value=lambda choice: choice.second and choice.second.runner),
@@ -619,34 +626,45 @@ _REPORTED_MESSAGES = (
 )
 
 
-def _report_tables(facts: BuildFacts, top: int | None) -> Iterator[Table]:
-    trace = facts.trace
-    yield make_table("phases", _PHASE_SHARES, phase_shares(trace), title="Phases")
-    columns = slowest_columns(trace)
-    yield make_table(
-        "slowest_tunings", columns, longest_tuned(facts), top=top, noun="tuning", title="Longest to tune"
-    )
+def phases_table(trace: BuildTrace) -> Table:
+    """Phases, each summed over its lines."""
+    return make_table("phases", _PHASE_SHARES, phase_shares(trace), title="Phases")
+
+
+def passes_table(trace: BuildTrace) -> Table:
+    """The passes that made the engine, and how often each did what."""
+    passes = [graph_pass for graph_pass in trace.passes if graph_pass.strategy in (trace.winner, None)]
+    name, layers, *steps = pick(PASS_OUTLINE, "name", "layers", "fused", "removed", "converted")
+    counts = [replace(column, value=partial(_count, column.key)) for column in steps]
+    return make_table("passes", (name, layers, *counts), _passes(passes), title="Passes")
+
+
+def _count(kind: str, node: Node) -> int:
+    return node.values[kind] or 0
+
+
+def slowest_table(facts: BuildFacts, top: int | None) -> Table:
+    """Tuned layers, the longest first; the strategy where several were tried, Myelin's kernels where it timed any."""
+    tunings = facts.trace.tunings
+    keys = ["name", "seconds", "tactics", "formats", "skipped"]
+    if any(tuning.myelin_count for tuning in tunings):
+        keys.insert(3, "myelin_tactics")
+    if len({tuning.strategy for tuning in tunings}) > 1:
+        keys.insert(1, "strategy")
+    columns = pick((*LAYERS, _MYELIN, _FORMATS), *keys)
+    by_tuning = {id(layer.tuning): layer for layer in facts.tuned}
+    longest = [by_tuning[id(tuning)] for tuning in by_tuning_time(facts.trace)]
+    return make_table("slowest_tunings", columns, longest, top=top, noun="tuning", title="Longest to tune")
+
+
+def ties_table(facts: BuildFacts, top: int | None) -> Table:
+    """Layers whose tactic was chosen by chance."""
     title = f"Chosen by chance: another tactic is within {NEAR_TIE_PCT:g} %"
-    yield make_table("near_ties", _TIES, near_ties(facts.choices), top=top, noun="layer", title=title)
-    yield make_table(
+    return make_table("near_ties", _TIES, near_ties(facts.choices), top=top, noun="layer", title=title)
+
+
+def messages_table(trace: BuildTrace, top: int | None = None) -> Table:
+    """Warnings and errors, those that say the same together."""
+    return make_table(
         "messages", _REPORTED_MESSAGES, trace.messages, top=top, noun="message", title="Warnings and errors"
     )
-
-
-def longest_tuned(facts: BuildFacts) -> list[TunedLayer]:
-    """Tuned layers, the longest first."""
-    by_tuning = {id(layer.tuning): layer for layer in facts.tuned}
-    return [by_tuning[id(tuning)] for tuning in by_tuning_time(facts.trace)]
-
-
-def slowest_columns(trace: BuildTrace) -> tuple[Column, ...]:
-    """Columns of the layers that took longest to tune.
-
-    The strategy is told where several were tried, and Myelin's kernels where it timed any.
-    """
-    keys = ["name", "seconds", "tactics", "formats", "skipped"]
-    if any(tuning.myelin_count for tuning in trace.tunings):
-        keys.insert(3, "myelin_tactics")
-    if len({tuning.strategy for tuning in trace.tunings}) > 1:
-        keys.insert(1, "strategy")
-    return pick((*LAYERS, _MYELIN, _FORMATS), *keys)

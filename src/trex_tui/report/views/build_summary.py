@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from trex_tui.analysis.build import (
-    NEAR_TIE_PCT,
     BuildFacts,
     Contender,
     LayerChoice,
     build_seconds,
     by_tuning_time,
-    near_ties,
-    phase_shares,
 )
-from trex_tui.artifacts.profile import ProfileRow
-from trex_tui.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, TraceAverages
+from trex_tui.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, ProfileTable, TraceAverages
 from trex_tui.buildlog.layer_tuning import (
     FormatCombination,
     LayerTuning,
@@ -29,21 +27,21 @@ from trex_tui.buildlog.layer_tuning import (
     hex_id,
 )
 from trex_tui.errors import TrexError
-from trex_tui.report.document import make_table
+from trex_tui.report.document import Column, Table, is_missing, make_table
 from trex_tui.report.render_json import plain
+from trex_tui.report.render_text import table_lines
 from trex_tui.report.views.build import (
-    SEVERITIES,
     build_fact_texts,
-    format_seconds,
     format_tactic_ms,
-    longest_tuned,
+    messages_table,
     myelin_text,
-    phase_label,
+    passes_table,
+    phases_table,
     reformat_text,
-    slowest_columns,
-    step_counts,
+    slowest_table,
+    ties_table,
 )
-from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable, shorten_middle
+from trex_tui.text import format_bytes, format_count, plural, printable, shorten_middle
 
 SCHEMA = "trex-tui/build-log/2"
 _NAME_WIDTH = 60
@@ -72,30 +70,30 @@ def build_log_text(facts: BuildFacts, top: int) -> Iterator[str]:
     """Lines for a person: what the build was, where its time went, what it chose, what a run measured, what was warned of."""
     trace = facts.trace
     yield from _facts(trace)
-    yield from _phases(trace)
-    yield from _passes(trace)
-    yield from _slowest(facts, top)
-    yield from _layers(facts.choices, top)
-    yield from _run(trace, top)
+    yield from _table_text(phases_table(trace))
+    yield from _table_text(passes_table(trace))
+    yield from _tuned_text(trace)
+    yield from _table_text(slowest_table(facts, top))
+    yield from _choices_text(facts.choices)
+    yield from _table_text(ties_table(facts, top))
+    yield from _run_text(trace, top)
     yield from _memory(trace)
-    yield from _messages(trace)
+    yield from _table_text(messages_table(trace))
 
 
-def _name(text: str) -> str:
-    return shorten_middle(printable(text), _NAME_WIDTH)
-
-
-def _rows(
-    label_width: int, head: Sequence[str], widths: Sequence[int], rows: Iterable[Sequence[str]]
-) -> Iterator[str]:
-    """A table: the first column to the left, numbers to the right."""
-    for label, *cells in (head, *rows):
-        yield " ".join(
-            (
-                f"{label:<{label_width}}",
-                *(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True)),
-            )
-        )
+def _table_text(table: Table) -> Iterator[str]:
+    """A table under its title, without columns of which nothing is known; nothing where it has no rows."""
+    if not table.rows:
+        return
+    known = [
+        index for index in range(len(table.columns)) if not all(is_missing(row[index]) for row in table.rows)
+    ]
+    columns = [table.columns[index] for index in known]
+    shown = replace(table, columns=columns, rows=[[row[index] for index in known] for row in table.rows])
+    yield ""
+    yield table.title
+    yield from (f"  {line}" for line in table_lines(shown, most=_NAME_WIDTH))
+    yield from _rest(table.rows_total, len(table.rows))
 
 
 def _facts(trace: BuildTrace) -> Iterator[str]:
@@ -107,68 +105,26 @@ def _facts(trace: BuildTrace) -> Iterator[str]:
             yield f"{label[0].upper() + label[1:]:<12} {printable(text)}"
 
 
-def _phases(trace: BuildTrace) -> Iterator[str]:
-    rows = [
-        (
-            phase_label(trace, share) + (f" ({share.count})" if share.count > 1 else ""),
-            format_seconds(share.seconds),
+def _tuned_text(trace: BuildTrace) -> Iterator[str]:
+    totals = tuning_totals(trace)
+    if trace.tunings:
+        yield ""
+        yield (
+            f"Tuned        {plural(totals['layers'], 'layer')}, {format_count(totals['tactics'])} tactics timed"
+            f"{myelin_text(totals['myelin_tactics'])}, {totals['skipped']} skipped; "
+            f"reformats: {format_count(totals['reformat_tactics'])} tactics"
         )
-        for share in phase_shares(trace)
-    ]
-    if rows:
-        yield ""
-        yield from _rows(42, ("Phase", "seconds"), (9,), rows)
 
 
-def _passes(trace: BuildTrace) -> Iterator[str]:
-    kinds = ("fused", "removed", "converted")
-    rows = []
-    for graph_pass in trace.passes:
-        if graph_pass.strategy in (trace.winner, None):
-            counts = step_counts(graph_pass.fusions)
-            layers = MISSING if graph_pass.layers is None else str(graph_pass.layers)
-            rows.append((printable(graph_pass.name), layers, *(str(counts[kind] or "") for kind in kinds)))
-    if rows:
-        yield ""
-        yield from _rows(32, ("Pass", "layers", *kinds), (6, 6, 8, 10), rows)
-
-
-def _slowest(facts: BuildFacts, top: int) -> Iterator[str]:
-    if not facts.tuned:
-        return
-    totals = tuning_totals(facts.trace)
-    yield ""
-    yield (
-        f"Tuned        {plural(totals['layers'], 'layer')}, {format_count(totals['tactics'])} tactics timed"
-        f"{myelin_text(totals['myelin_tactics'])}, {totals['skipped']} skipped; "
-        f"reformats: {format_count(totals['reformat_tactics'])} tactics"
-    )
-    columns = [column for column in slowest_columns(facts.trace) if column.key != "skipped"]
-    head = ("Longest to tune", *(column.key.replace("myelin_tactics", "Myelin") for column in columns[1:]))
-    widths = [9 if column.key == "seconds" else 8 for column in columns[1:]]
-    table = make_table("slowest", columns, longest_tuned(facts), top=top)
-    rows = [(_name(name), *map(_cell, figures)) for name, *figures in table.rows]
-    yield from _rows(_NAME_WIDTH, head, widths, rows)
-
-
-def _cell(value: float | None) -> str:
-    return format_seconds(value) if value is None or isinstance(value, float) else str(value)
-
-
-def _layers(choices: Sequence[LayerChoice], top: int) -> Iterator[str]:
+def _choices_text(choices: Sequence[LayerChoice]) -> Iterator[str]:
     if choices:
         known = sum(choice.chosen is not None for choice in choices)
         yield ""
         yield f"Engine       {plural(len(choices), 'layer')}; the log tells the choice of {known}"
     for choice in choices:
         if choice.agrees is False:
-            yield f"  {_name(choice.name)}: the engine's tactic is not the one that the log chose"
-    ties = near_ties(choices)
-    if ties:
-        yield f"Near ties    {plural(len(ties), 'layer')} where another tactic is within {NEAR_TIE_PCT:g} %"
-    for choice in ties[:top]:
-        yield f"  {_name(choice.name):<{_NAME_WIDTH}} {choice.margin_pct:+.2f} %"
-    yield from _rest(len(ties), top)
+            name = shorten_middle(printable(choice.name), _NAME_WIDTH)
+            yield f"  {name}: the engine's tactic is not the one that the log chose"
 
 
 def _rest(count: int, top: int, indent: str = "  ") -> Iterator[str]:
@@ -190,69 +146,62 @@ def _memory(trace: BuildTrace) -> Iterator[str]:
         yield f"Peak         GPU {trace.peak_gpu_mib} MiB, CPU {trace.peak_cpu_mib} MiB in TensorRT's allocators"
 
 
-def _messages(trace: BuildTrace) -> Iterator[str]:
-    if trace.messages:
-        yield ""
-    for message in trace.messages:
-        severity = SEVERITIES.get(message.severity, message.severity)
-        times = f" ({message.count} times)" if message.count > 1 else ""
-        yield f"{severity}, line {message.line}{times}: {printable(message.text)}"
-
-
 # Text: a run that measured
 
+_PROFILE = (
+    Column("name", "Layer", value=attrgetter("name"), flex=True),
+    Column("total_ms", "Total ms", value=attrgetter("total_ms"), is_number=True, format="{:.2f}".format),
+    Column("average_ms", "Average ms", value=attrgetter("average_ms"), is_number=True),
+    Column("median_ms", "Median ms", value=attrgetter("median_ms"), is_number=True),
+    Column("percentage", "Time %", value=attrgetter("percentage"), is_number=True, format="{:.1f}".format),
+)
+"""With the decimals that trtexec prints."""
+_AVERAGES = (
+    Column("latency", "ms"),
+    Column("lowest_ms", "Lowest", is_number=True),
+    Column("mean_ms", "Mean", is_number=True),
+    Column("highest_ms", "Highest", is_number=True),
+)
 
-def _run(trace: BuildTrace, top: int) -> Iterator[str]:
+
+def _run_text(trace: BuildTrace, top: int) -> Iterator[str]:
     """The last run that was measured: the summary as printed, averages on the way, and time per layer."""
-    performance, profile = trace.performance, trace.profile
-    if performance is not None:
+    if trace.performance is not None:
         yield ""
-        yield f"Performance  as printed (line {performance.line})"
-        for label, value in performance.values.items():
+        yield f"Performance  as printed (line {trace.performance.line})"
+        for label, value in trace.performance.values.items():
             yield f"  {printable(label):<{_LABEL_WIDTH}} {printable(value)}"
     if trace.trace is not None:
-        yield from _average_lines(trace.trace)
-    if profile is not None and (profile.rows or profile.total):
-        iterations = "" if profile.iterations is None else f", {plural(profile.iterations, 'iteration')}"
-        has_median = any(row.median_ms is not None for row in profile.rows)
-        longest = sorted(profile.rows, key=lambda row: -(row.total_ms or 0.0))
-        median = ("median ms",) if has_median else ()
-        widths = (12, *(10 for _ in ("average", *median)), 6)
-        head = ("Longest to run", "total ms", "average ms", *median, "time %")
-        yield ""
-        yield f"Profile      {plural(len(profile.rows), 'layer')}{iterations} (line {profile.line})"
-        yield from _rows(_NAME_WIDTH, head, widths, (_profile_row(row, has_median) for row in longest[:top]))
-        yield from _rest(len(longest), top)
-        if profile.total is not None:
-            yield from _rows(_NAME_WIDTH, _profile_row(profile.total, has_median), widths, ())
+        yield from _table_text(_averages_table(trace.trace))
+    if trace.profile is not None:
+        yield from _table_text(_profile_table(trace.profile, top))
 
 
-def _profile_row(row: ProfileRow, has_median: bool) -> tuple[str, ...]:
-    """A row with the decimals that trtexec prints."""
-    median = (format_ms(row.median_ms),) if has_median else ()
-    share = MISSING if row.percentage is None else f"{row.percentage:.1f}"
-    return (_name(row.name), format_ms(row.total_ms, 2), format_ms(row.average_ms), *median, share)
+def _profile_table(profile: ProfileTable, top: int) -> Table:
+    """The layers that took longest, and the row that sums all up."""
+    iterations = "" if profile.iterations is None else f", {plural(profile.iterations, 'iteration')}"
+    title = f"Profile      {plural(len(profile.rows), 'layer')}{iterations} (line {profile.line})"
+    longest = sorted(profile.rows, key=lambda row: -(row.total_ms or 0.0))
+    total = [profile.total] if profile.total is not None else []
+    table = make_table("profile", _PROFILE, [*longest[:top], *total], title=title)
+    return replace(table, total=len(longest) + len(total))
 
 
-def _average_lines(averages: TraceAverages) -> Iterator[str]:
+def _averages_table(averages: TraceAverages) -> Table:
     """Each line of the log is an average over some runs; runs of lines that trtexec left out are not in here."""
     omitted = f"; {plural(averages.omitted, 'more line')} left out" if averages.omitted else ""
     runs = f"over {plural(sum(averages.runs), 'run')}"
-    yield ""
-    yield f"Averages     {plural(len(averages.runs), 'line')} {runs} (line {averages.line}){omitted}"
+    title = f"Averages     {plural(len(averages.runs), 'line')} {runs} (line {averages.line}){omitted}"
     columns = {
         "GPU latency": averages.gpu_ms,
         "host latency": averages.host_ms,
         "end to end": averages.end_to_end_ms,
         "enqueue": averages.enqueue_ms,
     }
-    rows = [
-        (f"  {label}", *map(format_ms, spread))
-        for label, values in columns.items()
-        if (spread := _spread(values, averages.runs))
-    ]
-    if rows:
-        yield from _rows(_LABEL_WIDTH + 2, ("  ms", "lowest", "mean", "highest"), (10, 10, 10), rows)
+    spreads = ((label, _spread(values, averages.runs)) for label, values in columns.items())
+    return make_table(
+        "averages", _AVERAGES, [(label, *spread) for label, spread in spreads if spread], title=title
+    )
 
 
 def _spread(values: array[float], runs: array[int]) -> tuple[float, float, float] | None:

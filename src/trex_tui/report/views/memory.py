@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from trex_tui.analysis.memory import (
     ActivationMemory,
@@ -42,7 +43,7 @@ def memory_figures(engine: Engine) -> MemoryFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveWords:
+class TensorText:
     """A value in memory, in words: its size, the layers it lives from and to, shape and type, name."""
 
     size: str
@@ -51,7 +52,7 @@ class LiveWords:
     name: str
 
 
-def peak_words(engine: Engine, activations: ActivationMemory) -> str:
+def describe_peak(engine: Engine, activations: ActivationMemory) -> str:
     """The peak, or why it is unknown."""
     if not engine.has_graph:
         return NO_LAYER_INFO
@@ -63,7 +64,7 @@ def peak_words(engine: Engine, activations: ActivationMemory) -> str:
     return f"peak {at_least}{format_bytes(activations.peak_bytes)} live at layer {activations.peak_index}"
 
 
-def here_words(activations: ActivationMemory, index: int) -> str:
+def describe_live(activations: ActivationMemory, index: int) -> str:
     """What is live at a layer."""
     if activations.peak_bytes is None:
         return ""
@@ -78,15 +79,15 @@ def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> l
     if engine.names_only:
         return [NAMES_ONLY]
     hidden = engine.layers_hiding_weights
-    told = (
+    sentences = (
         [f"{plural(hidden, 'layer hides its', 'layers hide their')} weights: sums are lower bounds."]
         if hidden
         else []
     )
     if activations is not None and activations.unknown:
         tensors = plural(activations.unknown, "tensor has", "tensors have")
-        told.append(f"{tensors} a dynamic shape or no type: not in the sums of what is live.")
-    return told
+        sentences.append(f"{tensors} a dynamic shape or no type: not in the sums of what is live.")
+    return sentences
 
 
 def weights_sentence(engine: Engine, layers: Sequence[Layer]) -> str:
@@ -99,13 +100,13 @@ def weights_sentence(engine: Engine, layers: Sequence[Layer]) -> str:
     return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
 
 
-def live_words(engine: Engine, values: Sequence[LiveTensor]) -> list[LiveWords]:
+def describe_tensors(engine: Engine, values: Sequence[LiveTensor]) -> list[TensorText]:
     """Values in words, with the most telling first as they come."""
-    return [_live_words(engine, value) for value in values]
+    return [_describe_tensor(engine, value) for value in values]
 
 
-def _live_words(engine: Engine, value: LiveTensor) -> LiveWords:
-    return LiveWords(
+def _describe_tensor(engine: Engine, value: LiveTensor) -> TensorText:
+    return TensorText(
         "unknown" if value.allocated_bytes is None else format_bytes(value.allocated_bytes),
         f"{value.first}–{value.last}" if value.last > value.first else str(value.first),
         _type_text(engine, value),
@@ -127,7 +128,7 @@ def memory_sections(subject: Subject) -> Iterator[Section]:
     """Weights and activations, and what is alive when most is."""
     engine = subject.engine
     activations = memory_figures(engine).activations
-    sentences = [as_sentence(peak_words(engine, activations)), *unknown_sentences(engine, activations)]
+    sentences = [as_sentence(describe_peak(engine, activations)), *unknown_sentences(engine, activations)]
     facts = memory_facts(engine, subject.analysis)
     if not engine.has_graph or engine.names_only:
         yield Section("memory", "Memory", sentences=list(dict.fromkeys(sentences)), facts=facts)
@@ -208,3 +209,79 @@ def _live_table(engine: Engine, alive: Sequence[LiveTensor], top: int | None) ->
         Column("type", "Shape and type", value=lambda tensor: _type_text(engine, tensor)),
     )
     return make_table("live_at_peak", columns, alive, top=top, noun="tensor", title="Live at the peak")
+
+
+def padding_pct(layer: Layer) -> float | None:
+    """Share of what a layer touches that is padding, in percent."""
+    allocated, logical = layer.footprint_allocated_bytes, layer.footprint_bytes
+    if allocated is None or logical is None:
+        return None
+    return 100.0 * (allocated - logical) / allocated if allocated else 0.0
+
+
+def main_column(engine: Engine) -> str:
+    """What tells most of a layer's memory: all that it touches or, where weights are hidden, its activations."""
+    return "activation_bytes" if engine.layers_hiding_weights else "footprint_allocated_bytes"
+
+
+LAYER_COLUMNS = (
+    Column(
+        "index",
+        "#",
+        value=attrgetter("index"),
+        is_number=True,
+        width=5,
+        priority=7,
+        help="index: place in execution order, from 0",
+    ),
+    Column("name", "Layer", value=attrgetter("name"), width=24, flex=True, help="name of the layer"),
+    Column(
+        "kind", "Kind", value=attrgetter("kind.value"), width=11, priority=6, help="kind: what the layer does"
+    ),
+    Column(
+        "weights_bytes",
+        "Weights",
+        value=attrgetter("weights_bytes"),
+        is_number=True,
+        width=9,
+        priority=1,
+        help="weights_bytes: weights and other constants of the layer",
+    ),
+    Column(
+        "activation_bytes",
+        "Activations",
+        value=attrgetter("activation_bytes"),
+        is_number=True,
+        width=12,
+        priority=2,
+        help="activation_bytes: inputs and outputs without constants, without padding",
+    ),
+    Column(
+        "footprint_bytes",
+        "Footprint",
+        value=attrgetter("footprint_bytes"),
+        is_number=True,
+        width=10,
+        priority=4,
+        help="footprint_bytes: all it touches, without padding",
+    ),
+    Column(
+        "footprint_allocated_bytes",
+        "Allocated",
+        value=attrgetter("footprint_allocated_bytes"),
+        is_number=True,
+        width=10,
+        priority=3,
+        help="footprint_allocated_bytes: all it touches, with the padding of vectorised layouts",
+    ),
+    Column(
+        "padding_pct",
+        "Pad %",
+        value=padding_pct,
+        is_number=True,
+        width=6,
+        priority=5,
+        help="padding_pct: share of the allocated bytes that is padding",
+    ),
+)
+"""What a layer holds, what it touches, and how much of that is padding."""

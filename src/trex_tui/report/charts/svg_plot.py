@@ -1,0 +1,371 @@
+"""What is around a plot: the picture with its title and sentences, the legend, axes, and labels of lines.
+
+Inside a plot there are points and lines wherever the numbers put them, and no place that is always free. So labels stand
+outside: those of upright lines in a band above, those of levels and roofs beside the plot. In the band an upright line begins
+in the row of its own label, and rows are chosen so that no line runs through the label of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from trex_tui.report.charts.figure import MUTED, Key, Mark, Scale, Tick
+from trex_tui.report.charts.grid import wrapped
+from trex_tui.report.charts.svg_elements import (
+    CHAR,
+    FONT,
+    FONT_SIZE,
+    LINE,
+    ROOT,
+    SIGNS,
+    box,
+    cut,
+    escaped,
+    line,
+    number,
+    own_stylesheet,
+    sign,
+    tag,
+    width_of,
+    words,
+)
+from trex_tui.report.colours import LIGHT
+from trex_tui.text import printable
+
+WIDTH = 760
+PLOT_HEIGHT = 260
+_MARGIN = 14
+_X_TICK_GAP = 84
+_Y_TICK_GAP = 34
+_BESIDE = 4.0
+"""Between a line and its label."""
+_CLEAR = 3.0
+"""Between a label and the line of another."""
+_ASIDE_COLUMNS = 18
+"""Characters of a line of text beside a plot: `ridge 97.6 FLOP/B` fits, and the plot keeps its width."""
+_ASIDE_LINE = 13.0
+"""Height of such a line."""
+_LEADER = 14.0
+"""Length of the line that joins a label beside the plot to what it names."""
+_DASHES = "4 4"
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What a picture says beside its plot.
+
+    Attributes:
+        title: A few words.
+        words: Sentences: what it shows, and the numbers behind.
+        missing: Sentences on what it does not show, and why.
+        width: Of the picture, in its own units, which are pixels where nothing scales it.
+        standalone: It is a file of its own: with background, title, sentences and style.
+    """
+
+    title: str
+    words: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    width: int = WIDTH
+    standalone: bool = False
+
+    @property
+    def room(self) -> float:
+        """How wide the plot with its axes is: alone, a picture has a margin."""
+        return float(self.width - (2 * _MARGIN if self.standalone else 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Where a plot lies between its axes; `x` and `y` are of its upper left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """The x of its right edge."""
+        return self.x + self.width
+
+    @property
+    def foot(self) -> float:
+        """The y of its lower edge."""
+        return self.y + self.height
+
+    def across(self, fraction: float) -> float:
+        """The place of a fraction from the left; what is beyond stands at the edge."""
+        return self.x + self.width * min(1.0, max(0.0, fraction))
+
+    def up(self, fraction: float) -> float:
+        """The place of a fraction from below; what is beyond stands at the edge."""
+        return self.y + self.height * (1.0 - min(1.0, max(0.0, fraction)))
+
+
+def picture_around(caption: Caption, body: Sequence[str], height: float) -> str:
+    """The whole, around what is drawn in `caption.room` by `height`."""
+    content = "".join(body)
+    around = [tag("title", escaped(caption.title))]
+    if sentences := " ".join((*caption.words, *caption.missing)):
+        around.append(tag("desc", escaped(sentences)))
+    if caption.standalone:
+        content, height = _alone(caption, content, height)
+        around.append(tag("style", own_stylesheet()))
+    return tag(
+        "svg",
+        "\n".join([*around, content, ""]),
+        xmlns="http://www.w3.org/2000/svg",
+        class_=ROOT,
+        role="img",
+        viewBox=f"0 0 {caption.width} {number(height)}",
+        width=float(caption.width),
+        height=height,
+        color=LIGHT["foreground"] if caption.standalone else None,
+        fill="currentColor",
+        font_family=FONT,
+        font_size=float(FONT_SIZE),
+    )
+
+
+def _alone(caption: Caption, content: str, height: float) -> tuple[str, float]:
+    top = 44.0
+    sentences = [(text, None) for text in caption.words] + [(text, "$warning") for text in caption.missing]
+    lines = [
+        (part, style)
+        for text, style in sentences
+        for part in wrapped(printable(text), int(caption.room / CHAR))
+    ]
+    below = top + height + 10
+    whole = below + LINE * len(lines) + _MARGIN
+    shown = [
+        words(_MARGIN, below + LINE * (row + 0.8), text, style=style)
+        for row, (text, style) in enumerate(lines)
+    ]
+    title = tag(
+        "text",
+        escaped(cut(caption.title, caption.room * 0.8)),
+        x=float(_MARGIN),
+        y=26.0,
+        font_size=15.0,
+        font_weight="bold",
+    )
+    ground = box(0, 0, caption.width, whole, "$background")
+    plot = tag("g", content, transform=f"translate({_MARGIN} {number(top)})")
+    return "\n".join([ground, title, plot, *shown]), whole
+
+
+def legend(keys: Sequence[Key], room: float, out: list[str], top: float = 0.0) -> float:
+    """Draw entries beside each other, in as many lines as it takes, and return how high that is."""
+    x, row = 0.0, 0
+    for key in keys:
+        width = 16 + width_of(key.text) + 14
+        if x and x + width > room:
+            x, row = 0.0, row + 1
+        base = top + LINE * row + 12
+        if key.sign in SIGNS:
+            out.append(sign(key.sign, x + 6, base - 4, key.style))
+            x += 16
+        out.append(words(x, base, cut(key.text, room - x)))
+        x += width - 16
+    return LINE * (row + 1) + 4.0 if keys else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """The label of an upright line in the band above a plot.
+
+    Attributes:
+        x: Of the line; None for a value beyond the plot, which has none.
+        start, end: From where to where the label reaches.
+        row: Of the band, from above.
+    """
+
+    label: str
+    style: str
+    x: float | None
+    start: float
+    end: float
+    row: int = 0
+
+    def is_over(self, other: Flag) -> bool:
+        """Whether the label reaches over the line of another, which therefore begins below it."""
+        return self is not other and other.x is not None and self.start - _CLEAR < other.x < self.end + _CLEAR
+
+
+def _place_flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[Flag], float]:
+    """The labels of upright lines, each in a row in which it is neither crossed by a line nor covered by a label.
+
+    A label stands right of its line; left of it where there is no room, and then those of lines that it would reach over do
+    as well. Where two reach over the lines of each other nevertheless, all stand right of their lines, and the plot gives up
+    some of its width: then every line can begin below the labels that reach over it.
+
+    Returns:
+        The labels, and how much narrower the plot is to be.
+    """
+    flags = _arrange_flags(_side_flags(marks, x, left, right))
+    if flags is not None:
+        return flags, 0.0
+    aside = max(width_of(mark.label) for mark in marks) + _BESIDE
+    return _arrange_flags(_side_flags(marks, x, left, right - aside, room=aside)) or [], aside
+
+
+def _side_flags(marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0) -> list[Flag]:
+    """Each label at a side of its line; `room` is free right of the plot."""
+    flags: list[Flag] = []
+    reach = float("inf")
+    for mark in sorted(marks, key=lambda mark: -mark.at):
+        if not x.low <= mark.at <= x.high:
+            is_above = mark.at > x.high
+            label = f"{mark.label} ▸" if is_above else f"◂ {mark.label}"
+            start = max(0.0, right - width_of(label)) if is_above else left + _BESIDE
+            flags.append(Flag(label, mark.style, None, start, start + width_of(label)))
+            continue
+        width, at = width_of(mark.label), left + (right - left) * x.fraction(mark.at)
+        start = at + _BESIDE
+        fits_left = at - _BESIDE - width >= 0
+        if fits_left and (start + width > right + room or at >= reach - _CLEAR):
+            start = at - _BESIDE - width
+            reach = min(reach, start)
+        flags.append(Flag(mark.label, mark.style, at, start, start + width))
+    return flags[::-1]
+
+
+def _arrange_flags(flags: Sequence[Flag]) -> list[Flag] | None:
+    """The same in rows; None where some reach over the lines of each other."""
+    left, placed = list(flags), list[Flag]()
+    while left:
+        flag = next((flag for flag in left if not any(other.is_over(flag) for other in left)), None)
+        if flag is None:
+            return None
+        left.remove(flag)
+        row = max((other.row + 1 for other in placed if other.is_over(flag)), default=0)
+        taken = {
+            other.row for other in placed if other.start < flag.end + CHAR and flag.start < other.end + CHAR
+        }
+        while row in taken:
+            row += 1
+        placed.append(replace(flag, row=row))
+    return placed
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A label beside a plot, at the height of the value of y that it names."""
+
+    at: float
+    label: str
+    style: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The label in narrow lines."""
+        return wrapped(self.label, _ASIDE_COLUMNS)
+
+    @property
+    def height(self) -> float:
+        """How much room it takes."""
+        return _ASIDE_LINE * len(self.lines) + _BESIDE
+
+
+class Plot:
+    """Axes with ticks, titles, grid and legend, with room around them for the labels of marks.
+
+    Attributes:
+        area: What is between the axes.
+        out: What is drawn so far.
+    """
+
+    def __init__(
+        self,
+        caption: Caption,
+        x: Scale,
+        y: Scale,
+        *,
+        ticks: Sequence[Tick] | None = None,
+        keys: Sequence[Key] = (),
+        marks: Sequence[Mark] = (),
+        asides: Sequence[Aside] = (),
+        height: float = PLOT_HEIGHT,
+    ) -> None:
+        """Draw the axes.
+
+        Args:
+            ticks: Of x, instead of round values.
+            asides: Labels beside the plot, beside those of marks.
+            height: Between the axes, at least.
+        """
+        self.out: list[str] = []
+        self._caption, self._x, self._y = caption, x, y
+        self._levels = [mark for mark in marks if mark.is_level]
+        self._asides = [*asides, *(Aside(mark.at, mark.label, mark.style) for mark in self._levels)]
+        height = max(height, sum(aside.height for aside in self._asides))
+        y_ticks = y.ticks(max(2, int(height / _Y_TICK_GAP)))
+        left = max((width_of(label) for _, label in y_ticks), default=0.0) + 10
+        texts = [width_of(text) for aside in self._asides for text in aside.lines]
+        right = caption.room - 6 - (max(texts) + _LEADER + _BESIDE if texts else 0.0)
+        uprights = [mark for mark in marks if not mark.is_level]
+        self._flags, narrower = _place_flags(uprights, x, left, right)
+        self._band = LINE * (1 + max((flag.row for flag in self._flags), default=-1))
+        top = legend(keys, caption.room, self.out)
+        self.area = Area(left, top + 22 + self._band, right - narrower - left, height)
+        self.out.append(words(0, top + 12, y.title, style=MUTED))
+        self._draw_axes(y_ticks, ticks)
+
+    def _draw_axes(self, y_ticks: Sequence[Tick], x_ticks: Sequence[Tick] | None) -> None:
+        area, out = self.area, self.out
+        for fraction, label in y_ticks:
+            at = area.up(fraction)
+            out.append(words(area.x - 6, at + 4, label, anchor="end", style=MUTED))
+            out.append(line(area.x, at, area.right, at, "$panel" if fraction > 0 else MUTED))
+        out.append(line(area.x, area.y, area.x, area.foot))
+        out.append(line(area.x, area.foot, area.right, area.foot))
+        free = 0.0
+        for fraction, label in x_ticks or self._x.ticks(max(2, int(area.width / _X_TICK_GAP))):
+            at, half = area.across(fraction), width_of(label) / 2
+            middle = min(at, area.right - half)
+            if middle - half < free:
+                continue
+            out.append(line(at, area.foot, at, area.foot + 4))
+            out.append(words(middle, area.foot + 17, label, anchor="middle", style=MUTED))
+            free = middle + half + 2 * CHAR
+        out.append(words(area.right, area.foot + 34, self._x.title, anchor="end", style=MUTED))
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of two values is drawn; at the edge, if it is beyond."""
+        return self.area.across(self._x.fraction(x)), self.area.up(self._y.fraction(y))
+
+    def draw_upright(self, left: float, width: float, tall: float, style: str, title: str) -> None:
+        """Draw an upright bar that stands on the horizontal axis, `left` from the vertical one."""
+        self.out.append(box(self.area.x + left, self.area.foot - tall, width, tall, style, title))
+
+    def picture(self) -> str:
+        """The whole, with the marks on top."""
+        area, out = self.area, self.out
+        for mark in self._levels:
+            at = area.up(self._y.fraction(mark.at))
+            out.append(line(area.x, at, area.right, at, mark.style, _DASHES))
+        for flag in self._flags:
+            top = area.y - self._band + LINE * flag.row
+            if flag.x is not None:
+                out.append(line(flag.x, top + 2, flag.x, area.foot, flag.style, _DASHES))
+            out.append(words(flag.start, top + 12, flag.label, style=flag.style))
+        self._draw_asides()
+        return picture_around(self._caption, out, area.foot + 42)
+
+    def _draw_asides(self) -> None:
+        """Write labels beside the plot, each as near to its line as the others leave room, and joined to it."""
+        area, edge = self.area, self.area.right
+        asides = sorted(self._asides, key=lambda aside: -aside.at)
+        free, tops = area.y - _ASIDE_LINE / 2, list[float]()
+        for aside in asides:
+            tops.append(max(area.up(self._y.fraction(aside.at)) - aside.height / 2, free))
+            free = tops[-1] + aside.height
+        limit = area.foot + _ASIDE_LINE / 2
+        for index in reversed(range(len(tops))):
+            limit = tops[index] = min(tops[index], limit - asides[index].height)
+        for aside, top in zip(asides, tops, strict=True):
+            at, middle = area.up(self._y.fraction(aside.at)), top + aside.height / 2
+            self.out.append(line(edge, at, edge + _LEADER - 3, middle, aside.style))
+            for row, text in enumerate(aside.lines):
+                self.out.append(words(edge + _LEADER, top + _ASIDE_LINE * row + 12, text, style=aside.style))
