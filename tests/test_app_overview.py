@@ -95,7 +95,7 @@ async def test_computation_is_shown_when_it_is_there():
 
 
 async def test_before_that_it_says_that_something_is_to_come(tmp_path, monkeypatch):
-    monkeypatch.setattr("trex_tui.screens.overview.OverviewPane._analyse", lambda _: None)
+    monkeypatch.setattr("trex_tui.screens.overview.compute", lambda *_: None)
     async with overview(small_engine(tmp_path)) as session:
         assert words(session, "performance").splitlines()[:2] == ["Performance", "…"]
         assert words(session, "shares").splitlines()[-2:] == ["Bound by", "…"]

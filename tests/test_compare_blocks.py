@@ -30,7 +30,7 @@ from trex_tui.analysis.compare.gates import METRICS, judge
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts import find
 from trex_tui.engine.engine import Engine, load_set
-from trex_tui.report.views.compare_story import title_words
+from trex_tui.report.views.compare_story import describe_engines
 
 BY_NAME = {one.name: one for one in REAL_SETS}
 A100 = ("resnet-A100/fp32/resnet", "resnet-A100/fp16/resnet", "resnet-qat")
@@ -113,10 +113,10 @@ def test_per_batch_divides_every_time(artifacts: Path) -> None:
     assert per.verdict.difference_ms != plain.verdict.difference_ms
     words = "All times are per sample: divided by the batch (resnet-qat by 32, resnet18_fp16 by 1)."
     assert words in [caution.text for caution in per.cautions]
-    assert title_words(per, 80).startswith("⚠ ")
-    assert " · per sample · A " in title_words(per, 200)
-    assert " · per sample · " in title_words(per, 80)
-    assert "per sample" not in title_words(plain, 200)
+    assert describe_engines(per, 80).startswith("⚠ ")
+    assert " · per sample · A " in describe_engines(per, 200)
+    assert " · per sample · " in describe_engines(per, 80)
+    assert "per sample" not in describe_engines(plain, 200)
     (held,) = judge(per, [parse_gate("latency_p99_ms > 0.001", METRICS)])
     assert " ms per sample" in held.why
 
@@ -125,7 +125,7 @@ def test_per_batch_divides_every_time(artifacts: Path) -> None:
 def test_the_line_above_tells_every_verdict(artifacts: Path, per_batch: bool) -> None:
     """Of three engines in 80 columns names give way, then milliseconds."""
     found = compare(real(A100, artifacts), per_batch=per_batch)
-    wide, narrow = title_words(found, 200), title_words(found, 78)
+    wide, narrow = describe_engines(found, 200), describe_engines(found, 78)
     assert len(wide) <= 200
     assert len(narrow) <= 78
     for place in found.others:

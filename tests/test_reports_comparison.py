@@ -17,20 +17,20 @@ from trex_tui.analysis.compare import Pin, compare
 from trex_tui.analysis.compare.model import Change, ChangeKind
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import TrexError
-from trex_tui.report.views.compare import change_words
+from trex_tui.report.views.compare import describe_changes
 from trex_tui.report.views.compare_story import (
     Goal,
     Matrix,
     block_story,
-    block_words,
-    formats_words,
+    describe_block,
+    describe_engines,
+    describe_formats,
+    describe_layer,
+    describe_sums,
+    format_delta_ms,
+    format_ratio,
     is_changed,
-    layer_words,
     overview_story,
-    ratio_words,
-    shaped_ms,
-    sum_words,
-    title_words,
 )
 from trex_tui.screens.compare_job import Choice, Tie, is_same_set, leads_to, pins_of, place_of
 from trex_tui.screens.reload import places_of
@@ -60,7 +60,7 @@ def four(tmp_path):
     [(None, "–"), (0.0, "0.0000"), (0.00001, "0.0000"), (0.0123, "▲ +0.0123"), (-1.5, "▼ −1.5000")],
 )
 def test_a_difference_has_sign_and_shape(value, text):
-    assert shaped_ms(value) == text
+    assert format_delta_ms(value) == text
 
 
 @pytest.mark.parametrize(
@@ -76,31 +76,31 @@ def test_a_difference_has_sign_and_shape(value, text):
     ],
 )
 def test_a_ratio_is_a_change_in_percent(ratio, text):
-    assert ratio_words(ratio) == text
+    assert format_ratio(ratio) == text
 
 
 # Lines
 
 
 def test_title_fits_and_names_give_way(pair, four):
-    whole = title_words(pair, 200)
+    whole = describe_engines(pair, 200)
     assert whole.endswith("A fp16 · B int8: faster −0.1500 ms (−15.8 %)")
     assert whole.startswith("⚠ 2 cautions")
     long = replace(pair, sides=tuple(replace(side, label=side.label * 40) for side in pair.sides))
     for width in (78, 100, 158):
-        assert cell_len(title_words(long, width)) <= width
-    assert "D bare: no verdict" in title_words(four, 200)
+        assert cell_len(describe_engines(long, width)) <= width
+    assert "D bare: no verdict" in describe_engines(four, 200)
 
 
 def test_sums_are_of_what_is_shown(pair):
-    words = sum_words(pair, pair.blocks)
+    words = describe_sums(pair, pair.blocks)
     assert words.startswith("10 blocks · A 0.9150 · B 0.7400 · Δ −0.1750 ms")
     assert words.endswith("2 layers without a time in no sum")
     some = [block for block in pair.blocks if block.index % 2]
     shown = fsum(block.latency_ms[0] or 0.0 for block in some)
-    assert f"A {shown:.4f}/0.9150" in sum_words(pair, some)
-    assert sum_words(pair, some, only_changed=True).startswith(f"{len(some)} changed of 10 blocks")
-    assert sum_words(pair, []).startswith("0 of 10 blocks · A –/0.9150")
+    assert f"A {shown:.4f}/0.9150" in describe_sums(pair, some)
+    assert describe_sums(pair, some, only_changed=True).startswith(f"{len(some)} changed of 10 blocks")
+    assert describe_sums(pair, []).startswith("0 of 10 blocks · A –/0.9150")
 
 
 @pytest.mark.parametrize("width", [30, 50, 76, 120])
@@ -157,18 +157,18 @@ def test_block_tells_its_layers_and_changes(pair):
 
 
 def test_words_of_rows(pair):
-    assert re.match(r"onnx \d+ %: \w", block_words(pair.block_of(0, 1)))
-    assert "%" not in block_words(pair.block_of(1, 0))
+    assert re.match(r"onnx \d+ %: \w", describe_block(pair.block_of(0, 1)))
+    assert "%" not in describe_block(pair.block_of(1, 0))
     layer = pair.engines[1].layers[2]
-    assert layer_words(1, layer) == "B layer 2 · INT8 · i8_kernel_2 · INT8 · /stem/relu/Relu"
-    assert formats_words(pair.engines[1].layers[0]) == "FP16 → INT8"
-    assert change_words(pair.block_of(1, 0)) == "only in B"
-    assert change_words(pair.block_of(0, 1), brief=True).startswith("FP16→INT8, ")
-    assert change_words(pair.block_of(0, 1)).startswith("precision FP16→INT8, ")
+    assert describe_layer(1, layer) == "B layer 2 · INT8 · i8_kernel_2 · INT8 · /stem/relu/Relu"
+    assert describe_formats(pair.engines[1].layers[0]) == "FP16 → INT8"
+    assert describe_changes(pair.block_of(1, 0)) == "only in B"
+    assert describe_changes(pair.block_of(0, 1), brief=True).startswith("FP16→INT8, ")
+    assert describe_changes(pair.block_of(0, 1)).startswith("precision FP16→INT8, ")
 
 
 def test_words_name_the_engines_that_have_nothing(four):
-    assert change_words(four.block_of(0, 0)) == "not in B"
+    assert describe_changes(four.block_of(0, 0)) == "not in B"
 
 
 def test_words_of_several_engines_say_whose_a_change_is(four):
@@ -180,15 +180,15 @@ def test_words_of_several_engines_say_whose_a_change_is(four):
         Change(ChangeKind.TACTIC, 3, "one", "fourth"),
     )
     mixed = replace(block, layers=((0,), (1,), (2,), (3,)), changes=changes)
-    assert change_words(mixed) == "B: precision FP16→INT8, tactic; C, D: tactic"
-    assert change_words(mixed, brief=True) == "B: FP16→INT8, tactic; C, D: tactic"
+    assert describe_changes(mixed) == "B: precision FP16→INT8, tactic; C, D: tactic"
+    assert describe_changes(mixed, brief=True) == "B: FP16→INT8, tactic; C, D: tactic"
     assert (
-        change_words(replace(mixed, layers=((0,), (), (), (3,)), changes=changes[3:]))
+        describe_changes(replace(mixed, layers=((0,), (), (), (3,)), changes=changes[3:]))
         == "not in B, C; D: tactic"
     )
     without_baseline = replace(mixed, layers=((), (1,), (2,), (3,)), changes=())
-    assert (change_words(without_baseline), is_changed(without_baseline)) == ("not in A", True)
-    assert change_words(replace(without_baseline, layers=((), (), (2,), ()))) == "only in C"
+    assert (describe_changes(without_baseline), is_changed(without_baseline)) == ("not in A", True)
+    assert describe_changes(replace(without_baseline, layers=((), (), (2,), ()))) == "only in C"
 
 
 # Order

@@ -16,19 +16,19 @@ from trex_tui.report.views.engine import (
     bound_sentences,
     by_bound,
     by_tensor_cores,
+    count_notes,
     engine_facts,
     gap_sentences,
     memory_facts,
-    notes_words,
     work_facts,
 )
 from trex_tui.report.views.memory import (
     NAMES_ONLY,
     NO_LAYER_INFO,
-    here_words,
-    live_words,
+    describe_live,
+    describe_peak,
+    describe_tensors,
     memory_figures,
-    peak_words,
     unknown_sentences,
     weights_sentence,
 )
@@ -70,8 +70,8 @@ def test_options_worth_a_word(tmp_path: Path) -> None:
 
 
 def test_notes(engine: Engine, poor: Engine) -> None:
-    assert notes_words(poor) == "1 warning"
-    assert "remark" in notes_words(engine) or "warning" in notes_words(engine)
+    assert count_notes(poor) == "1 warning"
+    assert "remark" in count_notes(engine) or "warning" in count_notes(engine)
 
 
 def test_performance(engine: Engine) -> None:
@@ -132,23 +132,23 @@ def test_live_at_a_layer(engine: Engine) -> None:
 
 def test_live_tensors_in_words(engine: Engine) -> None:
     figures = memory_figures(engine)
-    first, second = live_words(engine, live_at(figures.values, 1))
+    first, second = describe_tensors(engine, live_at(figures.values, 1))
     assert (first.size, first.span, first.name) == ("2.00 KiB", "1–3", "c")
     assert first.type == "1×16×8×8 FP16 NHWC8"
     assert (second.size, second.span) == ("512 B", "0–1")
-    assert peak_words(engine, figures.activations) == "peak 2.50 KiB live at layer 1"
-    assert here_words(figures.activations, 0) == "layer 0: 512 B"
+    assert describe_peak(engine, figures.activations) == "peak 2.50 KiB live at layer 1"
+    assert describe_live(figures.activations, 0) == "layer 0: 512 B"
 
 
 def test_unknown_sizes_in_words(poor: Engine, engine: Engine, tmp_path: Path) -> None:
     figures = memory_figures(poor)
-    assert peak_words(poor, figures.activations) == NAMES_ONLY
+    assert describe_peak(poor, figures.activations) == NAMES_ONLY
     assert unknown_sentences(poor, figures.activations) == [NAMES_ONLY]
-    assert here_words(figures.activations, 0) == ""
+    assert describe_live(figures.activations, 0) == ""
     assert weights_sentence(poor, poor.layers) == "unknown"
     write_json(tmp_path / "p" / "p.profile.json", [{"count": 1}, {"name": "a", "averageMs": 1, "timeMs": 1}])
     timed = load_engine(tmp_path / "p")
-    assert peak_words(timed, memory_figures(timed).activations) == NO_LAYER_INFO
+    assert describe_peak(timed, memory_figures(timed).activations) == NO_LAYER_INFO
     assert unknown_sentences(timed, None) == [NO_LAYER_INFO]
     assert unknown_sentences(engine, memory_figures(engine).activations) == []
 
@@ -160,10 +160,10 @@ def test_value_of_unknown_size_stands_last(tmp_path: Path) -> None:
     ]
     write_graph(tmp_path / "a.graph.json", layers, ["x", "y"])
     dynamic = load_engine(tmp_path)
-    words = live_words(dynamic, live_at(live_tensors(dynamic), 1))
+    words = describe_tensors(dynamic, live_at(live_tensors(dynamic), 1))
     assert [(one.name, one.size) for one in words] == [("b", "8 B"), ("a", "unknown")]
     figures = memory_figures(dynamic)
-    assert peak_words(dynamic, figures.activations) == "peak at least 8 B live at layer 0"
+    assert describe_peak(dynamic, figures.activations) == "peak at least 8 B live at layer 0"
     assert len(unknown_sentences(dynamic, figures.activations)) == 1
 
 

@@ -25,7 +25,7 @@ from trex_tui.report.render_csv import csv_text
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.engine import numbers
 from trex_tui.report.views.layers import layers_csv
-from trex_tui.report.views.timing import series_csv, summary_csv, times_of
+from trex_tui.report.views.timing import read_times, series_csv, summary_csv
 from tui import named_engine
 
 SVGS = ["latency_histogram.svg", "latency_percentiles.svg", "latency_over_time.svg", "enqueue_compute.svg"]
@@ -268,7 +268,7 @@ def test_controls_in_csv_are_shown():
 
 def test_csv_of_times_has_no_formula_either(tmp_path):
     path = write_json(tmp_path / "=net.timing.json", [timing_row(300.0, 0.5)])
-    run = times_of(load_engine(path))
+    run = read_times(load_engine(path))
     assert "engine,'=net" in summary_csv(run).splitlines()
     assert series_csv(run).splitlines()[1].startswith("0,0.0,0.5")
 

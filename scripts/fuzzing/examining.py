@@ -152,10 +152,10 @@ def _screens(engine: Engine) -> None:
     if analysis.statistics is not None:
         timing.performance_table(analysis.statistics)
         if analysis.statistics.stability is not None:
-            timing.steadiness_words(analysis.statistics.stability)
+            timing.describe_stability(analysis.statistics.stability)
     figures = memory.memory_figures(engine)
-    memory.peak_words(engine, figures.activations)
-    memory.live_words(engine, figures.values)
+    memory.describe_peak(engine, figures.activations)
+    memory.describe_tensors(engine, figures.values)
     whole_lanes(engine, 6)
     facts = derived(engine)
     for layer in _some(engine.layers):
@@ -163,7 +163,7 @@ def _screens(engine: Engine) -> None:
         around = neighbourhood(engine, layer, 2)
         fitted(around.producers, 5)
         fitted(around.consumers, 5)
-        memory.here_words(figures.activations, layer.index)
+        memory.describe_live(figures.activations, layer.index)
     for grouping in Grouping:
         _walk(engine, arrange(engine.layers, grouping), grouping)
     subject = Subject(engine, engine.layers, PALETTE, current=engine.layers[0] if engine.layers else None)

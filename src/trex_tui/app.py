@@ -23,6 +23,7 @@ from textual.worker import WorkerFailed
 from trex_tui.config import recent_file, settings_file
 from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.screens.computation import AnswerFailed
 from trex_tui.screens.driver import (
     IDLE_SECONDS,
     Collector,
@@ -47,7 +48,6 @@ from trex_tui.screens.loading import (
 )
 from trex_tui.screens.services import ReadingCancelled, ReloadAsked
 from trex_tui.screens.settings import Settings, SettingsStore
-from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.glyphs import KEY_WORDS, AsciiFilter, wants_ascii

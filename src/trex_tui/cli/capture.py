@@ -221,9 +221,9 @@ def _wants_open(asked: bool | None) -> bool:
     streams = (sys.stdin, sys.stdout, sys.stderr)
     if not can_draw(os.environ, is_terminal=all(stream.isatty() for stream in streams)):
         return False
-    sys.stderr.write("explore it now? [Y/n] ")
-    sys.stderr.flush()
     try:
+        sys.stderr.write("explore it now? [Y/n] ")
+        sys.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("", "y", "yes")
     except KeyboardInterrupt:  # the capture is done: this only says no to the question
         sys.stderr.write("\n")

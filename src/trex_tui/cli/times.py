@@ -18,7 +18,14 @@ from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli.engines import load_each
 from trex_tui.cli.output import complain, print_json
 from trex_tui.errors import ArtifactError, Diagnostic, ExitCode, Severity, TrexError
-from trex_tui.report.views.timing import FILE_NAMES, Times, times_document, times_files, times_of, times_text
+from trex_tui.report.views.timing import (
+    FILE_NAMES,
+    Times,
+    read_times,
+    times_document,
+    times_files,
+    times_text,
+)
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
@@ -36,12 +43,15 @@ def run_times(options: argparse.Namespace) -> int:
     if options.batch == 0:
         raise TrexError("--batch 0: a query holds one sample at least")
     engines, strays = _engines(options)
-    for diagnostic in (*strays, *(one for engine in engines for one in _told(engine))):
+    for diagnostic in (*strays, *(diagnostic for engine in engines for diagnostic in _told(engine))):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     runs = _runs(engines, options.batch)
     if options.outdir is not None:
         _write_all(
-            runs, Path(options.outdir), inputs_of((one.source for one in engines), options.paths), options
+            runs,
+            Path(options.outdir),
+            inputs_of((engine.source for engine in engines), options.paths),
+            options,
         )
     elif options.png:
         raise TrexError("--png writes files: say where, with --outdir")
@@ -53,8 +63,7 @@ def run_times(options: argparse.Namespace) -> int:
 
 
 def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
-    """The timing run of each engine that has one."""
-    found = [(engine, times_of(engine, batch)) for engine in engines]
+    found = [(engine, read_times(engine, batch)) for engine in engines]
     runs = [run for _, run in found if run is not None]
     if not runs:
         raise TrexError(f"{engines[0].name}: {_nothing(engines[0])}; `trtexec --exportTimes` writes the rows")
@@ -75,9 +84,10 @@ def _told(engine: Engine) -> list[Diagnostic]:
     """What is to be known of the timing file; the rest of the engine is not what is asked about."""
     file = engine.files.get(ArtifactKind.TIMING)
     return [
-        one
-        for one in engine.diagnostics
-        if one.file in engine.files.values() and (one.severity is Severity.ERROR or one.file == file)
+        diagnostic
+        for diagnostic in engine.diagnostics
+        if diagnostic.file in engine.files.values()
+        and (diagnostic.severity is Severity.ERROR or diagnostic.file == file)
     ]
 
 

@@ -26,7 +26,7 @@ from trex_tui.lint.model import (
     Suppressed,
 )
 from trex_tui.lint.registry import registry
-from trex_tui.lint.savings import union_of_stakes, within_layers
+from trex_tui.lint.savings import clamp_stakes, combine_stakes
 
 SMALL_STAKE = 0.01
 """Share of the sum over layers below which a stake makes its finding one step milder."""
@@ -86,7 +86,7 @@ def run(
         rules=tuple(rule.id for rule in chosen),
         milder=len(kept) - len(wanted),
         counts={severity: counts[severity] for severity in Severity},
-        stakes=union_of_stakes(
+        stakes=combine_stakes(
             [judged.finding for judged in findings], context.total_ms, compute.median_ms if compute else None
         ),
         by_layer=_by_layer(findings),
@@ -153,7 +153,7 @@ def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: in
         for index in (*layers, *finding.stakes_ms)
         if (ms := context.layers[index].latency_ms) is not None
     }
-    finding = within_layers(finding, latency_ms)
+    finding = clamp_stakes(finding, latency_ms)
     own = finding.severity or rule.severity
     known = [latency_ms[index] for index in layers if index in latency_ms]
     severity = own.milder if own is not Severity.ERROR and _is_mild(finding, context.total_ms) else own

@@ -208,8 +208,8 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     yield f'<section id="{anchor}" class="{"warning" if section.is_warning else "plain"}">'
     yield f'<h3><a href="#{anchor}">{safe(section.title)}</a></h3>'
     charts = [picture(chart.id, chart.engine) for chart in section.charts]
-    said = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
-    yield from bullets([sentence for sentence in section.sentences if sentence not in said])
+    captions = {sentence for chart in charts for sentence in (*chart.words, *chart.missing)}
+    yield from bullets([sentence for sentence in section.sentences if sentence not in captions])
     if section.facts:
         yield "<dl>"
         yield from (f"<dt>{safe(label)}</dt><dd>{safe(words)}</dd>" for label, words in section.facts)
@@ -220,10 +220,10 @@ def _section(part: Part, section: Section) -> Iterator[str]:
     yield "</section>"
 
 
-def _figure(found: Picture) -> str:
+def _figure(chart: Picture) -> str:
     """A chart with its sentences; the sentences alone, which say why, where there is nothing to draw."""
-    told = " ".join(map(safe, (*found.words, *found.missing)))
-    return f"<figure><figcaption><b>{safe(found.title)}.</b> {told}</figcaption>{found.svg or ''}</figure>"
+    caption = " ".join(map(safe, (*chart.words, *chart.missing)))
+    return f"<figure><figcaption><b>{safe(chart.title)}.</b> {caption}</figcaption>{chart.svg or ''}</figure>"
 
 
 def _table(table: Table, *, is_report: bool = True) -> Iterator[str]:

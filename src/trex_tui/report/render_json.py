@@ -34,11 +34,11 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any result
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {_key(key): plain(one) for key, one in value.items()}
+        return {_key(key): plain(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, (Sequence, set, frozenset)):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     raise TypeError(f"no plain form of {type(value).__name__}")
 
 

@@ -33,7 +33,9 @@ def escaped(text: str) -> str:
 def document_markdown(document: Document) -> str:
     """A whole report. Every text of a file is escaped."""
     lines = [f"<!-- {REPORT_SCHEMA} -->", f"# {escaped(document.title)}", ""]
-    lines += [f"- {one.severity.value}: {escaped(str(one))}" for one in document.diagnostics]
+    lines += [
+        f"- {diagnostic.severity.value}: {escaped(str(diagnostic))}" for diagnostic in document.diagnostics
+    ]
     lines += [""] if document.diagnostics else []
     for part in document.parts:
         lines += [f"## {escaped(part.title)}", ""]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from trex_tui.report.document import Section, Table
+from trex_tui.report.document import Section, Table, number
 from trex_tui.text import shorten_middle
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.segment import Segment
 
+_BAR_CELLS = 24
 _GAP = 2
 _LEAST_CELLS = 12
 """A text that gives way keeps as many."""
@@ -48,6 +49,37 @@ def print_table(table: Table, console: Console, style: str = "dim", most: int | 
     console.print(Text(head, style=style), soft_wrap=True)
     if body:
         console.print(_Lines(body), soft_wrap=True)
+
+
+def print_facts(facts: Iterable[tuple[str, str]], console: Console) -> None:
+    """Print labels and texts below each other; long texts wrap beside their label."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for label, text in facts:
+        grid.add_row(Text(label), Text(text))
+    console.print(grid)
+
+
+def print_bars(table: Table, console: Console) -> None:
+    """Print a short table with a bar behind each row, of the column that has bars."""
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=None, padding=(0, 2), header_style="bold")
+    for column in table.columns:
+        grid.add_column(column.title, justify="right" if column.is_number else "left")
+    grid.add_column("")
+    index = next(index for index, column in enumerate(table.columns) if column.has_bar)
+    top = table.largest(index)
+    mark = "█" if console.encoding.startswith("utf") else "#"
+    for row, *texts in zip(table.rows, *map(table.texts, range(len(table.columns))), strict=True):
+        bar = mark * round(_BAR_CELLS * (number(row[index]) or 0.0) / top) if top else ""
+        grid.add_row(*map(Text, texts), Text(bar, style="cyan"))
+    console.print(grid)
 
 
 def table_lines(table: Table, room: int | None = None, most: int | None = None) -> list[str]:

@@ -80,7 +80,6 @@ class ChartsPane(EnginePane):
         self._is_drawing = False
 
     def compose(self) -> ComposeResult:
-        """List, chart."""
         yield self.titles
         yield self.view
 
@@ -93,18 +92,15 @@ class ChartsPane(EnginePane):
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Mark the layer."""
         self._layer = layer
         self._renew()
 
     @property
     def cursor_layer(self) -> Layer | None:
-        """The layer that the charts mark: it was chosen elsewhere."""
         return self._layer
 
     @property
     def main_part(self) -> ChartView:
-        """The chart."""
         return self.view
 
     def selection(self) -> Selection:
@@ -113,11 +109,9 @@ class ChartsPane(EnginePane):
         return Selection(self.engine, text=text)
 
     def view_state(self) -> object:
-        """Which chart, along which axes."""
         return self.chart.id, self.axes, self.has_class("-only-chart")
 
     def restore_view(self, state: object, old: Engine) -> None:  # noqa: ARG002 - charts are the same for every engine
-        """The same chart again."""
         chart, self.axes, is_alone = cast("tuple[str, tuple[str, str], bool]", state)
         self.set_class(is_alone, "-only-chart")
         self._show_chart(CHARTS_BY_ID[chart])
@@ -186,25 +180,20 @@ class ChartsPane(EnginePane):
         self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Axes can be turned where there are some to turn."""
         if action == "turn_axes":
             return self.chart.has_axes
         return super().check_action(action, parameters)
 
     def action_next_chart(self) -> None:
-        """Show the next chart; the first after the last."""
         self._show_chart(CHARTS[(CHARTS.index(self.chart) + 1) % len(CHARTS)])
 
     def action_previous_chart(self) -> None:
-        """Show the chart before; the last before the first."""
         self._show_chart(CHARTS[CHARTS.index(self.chart) - 1])
 
-    def action_nth_chart(self, place: int) -> None:
-        """Show the first or the last chart."""
-        self._show_chart(CHARTS[place])
+    def action_nth_chart(self, index: int) -> None:
+        self._show_chart(CHARTS[index])
 
     def action_choose_chart(self) -> None:
-        """Offer all charts by what they answer."""
         width = max(len(chart.title) for chart in CHARTS)
         options = {chart.id: f"{chart.title:<{width}}  {chart.help}" for chart in CHARTS}
         self.app.push_screen(ChooseScreen("Chart", options, self.chart.id), self._chosen)
@@ -216,15 +205,13 @@ class ChartsPane(EnginePane):
     @on(ChartPicked)
     def _picked(self, event: ChartPicked) -> None:
         event.stop()
-        self._show_chart(CHARTS[event.place])
+        self._show_chart(CHARTS[event.index])
 
     def action_turn_axes(self) -> None:
-        """Show the next two of M, N and K against each other."""
         self.axes = AXES[(AXES.index(self.axes) + 1) % len(AXES)]
         self._renew()
 
     def action_zoom(self) -> None:
-        """Give the whole room to the chart, or show the list again."""
         self.toggle_class("-only-chart")
 
 

@@ -21,12 +21,12 @@ from trex_tui.report.views.compare_story import (
     Matrix,
     Story,
     block_story,
-    block_words,
+    describe_block,
+    describe_engines,
+    describe_layer,
+    describe_sums,
     is_changed,
-    layer_words,
     overview_story,
-    sum_words,
-    title_words,
 )
 from trex_tui.screens.compare_job import CompareJob, Tie, place_of
 from trex_tui.screens.dialogs import ChooseScreen
@@ -230,7 +230,7 @@ class ComparePane(TablePane[BlockRow]):
         self.table.empty_text = NO_CHANGE if self.only_changed and matching is None else NO_MATCH
         self.table.show_blocks(self._blocks)
         remarks = [f"by {comparison.align.value}"] if comparison.align.value != "auto" else []
-        words = sum_words(comparison, self._blocks, remarks, only_changed=self.only_changed)
+        words = describe_sums(comparison, self._blocks, remarks, only_changed=self.only_changed)
         self.query_one("#compare-sum", SummaryLine).text = words
         self.row_changed()
 
@@ -239,7 +239,7 @@ class ComparePane(TablePane[BlockRow]):
         if self.job.waiting or self.comparison is None:
             line.text = self.job.waiting or "Nothing is compared yet: c chooses another engine."
         else:
-            line.text = title_words(self.comparison, max(0, self.size.width - 2))
+            line.text = describe_engines(self.comparison, max(0, self.size.width - 2))
         line.set_class(bool(self.comparison and self.comparison.cautions), "-warning")
 
     def _tell_words(self, *, from_top: bool) -> None:
@@ -256,9 +256,9 @@ class ComparePane(TablePane[BlockRow]):
         row = self.table.cursor_item
         words = ""
         if row is not None:
-            words = block_words(row.block)
+            words = describe_block(row.block)
             if row.place is not None and row.layer is not None:
-                words = layer_words(row.place, row.layer)
+                words = describe_layer(row.place, row.layer)
         self.query_one("#compare-why", SummaryLine).text = words
         if self.tells_block:
             self._tell_words(from_top=True)

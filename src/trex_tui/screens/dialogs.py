@@ -19,9 +19,8 @@ from trex_tui.text import printable, shorten_middle
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import KeyFooter
 from trex_tui.widgets.filter_bar import NO_CONTROLS, Harmless
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.text_view import TextBlock, TextLine
+from trex_tui.widgets.text_view import TextBlock, TextLine, TextScroll
 
 Result = TypeVar("Result")
 LEAST_WIDTH = 12

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,7 @@ from textual.widgets import Input
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.artifacts.output_files import Inputs, inputs_of, write_output
 from trex_tui.crash_log import internal
-from trex_tui.engine.columns import Column
 from trex_tui.engine.engine import Engine
-from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.export import (
     ExportFormat,
@@ -30,10 +27,11 @@ from trex_tui.report.export import (
     target_of,
     with_ending,
 )
+from trex_tui.screens.computation import AnswerFailed
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
 from trex_tui.screens.engine import EngineScreen
+from trex_tui.screens.pane import Selection
 from trex_tui.screens.services import listed_sets, services_of
-from trex_tui.screens.worker_errors import AnswerFailed
 from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
@@ -118,156 +116,147 @@ _OF_LISTINGS = (ExportFormat.CSV, ExportFormat.JSON, ExportFormat.MARKDOWN, Expo
 _MOST_NAME = 60
 
 
-class Exporter:
-    """One export of a screen: what, to which file, and the sentence about it."""
+@dataclass(frozen=True, slots=True)
+class ExportOffer:
+    """Something on a screen that may become a file.
 
-    def __init__(self, screen: Screen[Any]) -> None:
-        self._screen = screen
-        self._engine_screen = screen if isinstance(screen, EngineScreen) else None
-        self._selection = self._engine_screen.pane.selection() if self._engine_screen else None
-        self._comparison = self._selection.comparison if self._selection else None
-        self._listing: ListingOffer | None = None
-        self._words = ""
-        self._is_chosen = False
+    Attributes:
+        choice: What it is called where there are several.
+        title: What it is: `9 layers`.
+        forms: The formats there are, each in words.
+        path: Where to, by default, without the ending.
+        make: Return its text in a format, and what it holds; called in a thread.
+    """
 
-    def ask(self, text: str = "", remark: str = "") -> None:
-        """Ask of what, where there is a choice; where to and how. `text` and `remark` are for when that has failed."""
-        listings = self._selection.listings if self._selection else {}
-        if listings and not self._is_chosen:
-            options = {words: words for words in listings}
-            options[_LAYERS] = f"{_LAYERS}: {self._layers_in_words()}"
-            self._screen.app.push_screen(ChooseScreen("Export", options), self._chosen)
-            return
-        forms = self._forms()
-        text = text or self._default_path(next(iter(forms)))
-        window = ExportScreen(self._what(), forms, text, remark, inputs=self._inputs())
-        self._screen.app.push_screen(window, self._export)
+    choice: str
+    title: str
+    forms: Mapping[ExportFormat, str]
+    path: str
+    make: Callable[[ExportFormat], tuple[str, str]]
 
-    def _chosen(self, words: str | None) -> None:
-        if words is not None and self._selection is not None:
-            self._is_chosen = True
-            self._listing = self._selection.listings.get(words)
-            self._words = words
-            self.ask()
 
-    def _forms(self) -> dict[ExportFormat, str]:
-        """The formats there are for what is on screen, in words."""
-        if self._selection is None:
-            return {ExportFormat.SVG: ExportFormat.SVG.in_words}
-        if self._comparison is not None:
-            return {form: form.of_comparison for form in ExportFormat}
-        if self._listing is not None:
-            return {form: form.of_listing for form in _OF_LISTINGS}
-        absent = [ExportFormat.HTML, *([ExportFormat.TEXT] if self._selection.text is None else [])]
-        return {form: form.in_words for form in ExportFormat if form not in absent}
+def offers_of(screen: Screen[Any]) -> list[ExportOffer]:
+    """What may be exported of a screen: of that of an engine what is on its pane, of others a picture."""
+    if not isinstance(screen, EngineScreen):
+        path = default_directory([]) / "engines"
+        forms = {ExportFormat.SVG: ExportFormat.SVG.in_words}
+        return [ExportOffer("", "the screen", forms, str(path), lambda _: ("", ""))]
+    selection = screen.pane.selection()
+    if selection.comparison is not None:
+        return [_comparison_offer(screen, selection.comparison)]
+    listings = [_listing_offer(screen, words, offer) for words, offer in selection.listings.items()]
+    return [*listings, _layers_offer(screen, selection)]
 
-    def _what(self) -> str:
-        if self._selection is None:
-            return "the screen"
-        if self._comparison is not None:
-            return f"the comparison, {plural(len(self._comparison.blocks), 'block')}"
-        if self._listing is not None:
-            return shorten_middle(printable(self._words), _MOST_NAME)
-        return self._layers_in_words()
 
-    def _layers_in_words(self) -> str:
-        if self._selection is None:
-            return ""
-        layers, _ = self._layers(ExportFormat.CSV)
-        return plural(len(layers), "marked layer" if self._selection.layers else "layer")
+def _comparison_offer(screen: EngineScreen, shown: Shown) -> ExportOffer:
+    def make(form: ExportFormat) -> tuple[str, str]:
+        return comparison_as(form, shown), blocks
 
-    def _layers(self, form: ExportFormat) -> tuple[Sequence[Layer], Sequence[Column]]:
-        """The marked layers if any are, else what is shown, and the columns.
+    blocks = plural(len(shown.blocks), "block")
+    forms = {form: form.of_comparison for form in ExportFormat}
+    path = _default_path(screen, shown.comparison.engines, "compared")
+    return ExportOffer("", f"the comparison, {blocks}", forms, path, make)
 
-        Args:
-            form: A table for people has the columns of the table of layers, data has all where no table is on screen.
-        """
-        assert self._selection is not None
-        assert self._engine_screen is not None
-        rows, columns = self._selection.rows, self._selection.columns
-        if rows is None:
-            names = services_of(self._screen).settings.columns or LATENCY_COLUMNS
-            known = [ALL_COLUMNS_BY_NAME[name] for name in names if name in ALL_COLUMNS_BY_NAME]
-            rows = self._engine_screen.matching
-            columns = known if form is ExportFormat.MARKDOWN else ALL_COLUMNS
-        return self._selection.layers or rows, columns
 
-    def _engines(self) -> Sequence[Engine]:
-        if self._comparison is not None:
-            return self._comparison.comparison.engines
-        return [self._engine_screen.engine] if self._engine_screen else []
-
-    def _inputs(self) -> Inputs:
-        """What lies on the screens: of the engines that are shown, and of those that are listed."""
-        sets = [*listed_sets(self._screen), *(engine.source for engine in self._engines())]
-        return inputs_of(sets, services_of(self._screen).paths)
-
-    def _default_path(self, form: ExportFormat) -> str:
-        if self._engine_screen is None:
-            return str(default_directory([]) / f"engines.{form.value}")
-        files = (path for engine in self._engines() for path in engine.source.files.values())
-        directory = default_directory(path.parent for path in files)
-        what = "layers" if self._comparison is None else "compared"
-        if self._listing is not None:
-            what = f"build-{self._listing.key}"
-        return str(directory / f"{file_stem(self._engine_screen.engine.name)}.{what}.{form.value}")
-
-    def _export(self, target: ExportTarget | None) -> None:
-        if target is None:
-            return
-        if target.form is ExportFormat.SVG or self._engine_screen is None or self._selection is None:
-            # The window that asked must be gone from the picture.
-            self._screen.app.call_after_refresh(self._write_picture, target)
-        elif self._comparison is not None:
-            self._in_thread(target, partial(self._comparison_text, target.form, self._comparison))
-        elif self._listing is not None:
-            self._in_thread(target, partial(self._listing_text, target.form, self._listing))
-        elif target.form is ExportFormat.TEXT:
-            self._write(target, self._selection.text or "", "the chart")
-        else:
-            layers, columns = self._layers(target.form)
-            engine = self._engine_screen.engine
-            self._in_thread(target, partial(self._layers_text, target.form, engine, layers, columns))
-
-    @staticmethod
-    def _comparison_text(form: ExportFormat, shown: Shown) -> tuple[str, str]:
-        return comparison_as(form, shown), plural(len(shown.blocks), "block")
-
-    @staticmethod
-    def _listing_text(form: ExportFormat, offer: ListingOffer) -> tuple[str, str]:
+def _listing_offer(screen: EngineScreen, words: str, offer: ListingOffer) -> ExportOffer:
+    def make(form: ExportFormat) -> tuple[str, str]:
         listing = offer.make()
         return listing_as(form, listing), _size_words(listing.table.rows, "row", listing.table.columns)
 
-    @staticmethod
-    def _layers_text(
-        form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]
-    ) -> tuple[str, str]:
-        return layers_as(form, engine, layers, columns), _size_words(layers, "layer", columns)
+    forms = {form: form.of_listing for form in _OF_LISTINGS}
+    path = _default_path(screen, [screen.engine], f"build-{offer.key}")
+    return ExportOffer(words, shorten_middle(printable(words), _MOST_NAME), forms, path, make)
 
-    def _in_thread(self, target: ExportTarget, make: Callable[[], tuple[str, str]]) -> None:
-        """Make the text and what to call it, which takes as long as there are cells, and write it."""
-        app = self._screen.app
 
-        def run() -> None:
-            try:
-                app.call_from_thread(self._write, target, *make())
-            except Exception as error:  # noqa: BLE001 - nothing was written, and that is all it costs
-                app.post_message(AnswerFailed("The export", internal(error)))
+def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
+    """The marked layers if any are, else what is shown.
 
-        app.run_worker(run, thread=True, group="export")
+    A table for people has the columns of the table of layers, data has all where no table is on screen.
+    """
+    names = services_of(screen).settings.columns or LATENCY_COLUMNS
+    layers, columns, text = selection.layers or selection.rows, selection.columns, selection.text
+    if layers is None:
+        layers = screen.matching
+    if selection.rows is None:
+        columns = ALL_COLUMNS
 
-    def _write_picture(self, target: ExportTarget) -> None:
-        app = self._screen.app
-        self._write(target, app.export_screenshot(title=app.title), "the screen")
+    def make(form: ExportFormat) -> tuple[str, str]:
+        if form is ExportFormat.TEXT:
+            return text or "", "the chart"
+        shown = columns
+        if form is ExportFormat.MARKDOWN and selection.rows is None:
+            shown = [ALL_COLUMNS_BY_NAME[name] for name in names if name in ALL_COLUMNS_BY_NAME]
+        return layers_as(form, screen.engine, layers, shown), _size_words(layers, "layer", shown)
 
-    def _write(self, target: ExportTarget, text: str, what: str) -> None:
-        try:
-            write_output(target.path, text)
-        except TrexError as error:
-            self.ask(str(target.path), str(error))
-            return
-        self._screen.app.notify(printable(f"Exported {what} to {target.path}"), markup=False)
+    title = plural(len(layers), "marked layer" if selection.layers else "layer")
+    absent = {ExportFormat.HTML, *([ExportFormat.TEXT] if text is None else [])}
+    forms = {form: form.in_words for form in ExportFormat if form not in absent}
+    return ExportOffer(
+        f"{_LAYERS}: {title}", title, forms, _default_path(screen, [screen.engine], "layers"), make
+    )
+
+
+def _default_path(screen: EngineScreen, engines: Sequence[Engine], what: str) -> str:
+    files = (path for engine in engines for path in engine.source.files.values())
+    directory = default_directory(path.parent for path in files)
+    return str(directory / f"{file_stem(screen.engine.name)}.{what}")
 
 
 def _size_words(rows: Sequence[object], noun: str, columns: Sequence[object]) -> str:
     return f"{plural(len(rows), noun)}, {plural(len(columns), 'column')}"
+
+
+class Exporter:
+    """One export of a screen: what, to which file, and the sentence about it."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen, self._app = screen, screen.app
+        self._offers = offers_of(screen)
+
+    def ask(self) -> None:
+        """Ask of what, where there is a choice; then where to and how."""
+        if len(self._offers) == 1:
+            self._ask_target(self._offers[0])
+            return
+        by_choice = {offer.choice: offer for offer in self._offers}
+
+        def chosen(choice: str | None) -> None:
+            if choice is not None:
+                self._ask_target(by_choice[choice])
+
+        self._app.push_screen(ChooseScreen("Export", {choice: choice for choice in by_choice}), chosen)
+
+    def _ask_target(self, offer: ExportOffer, text: str = "", remark: str = "") -> None:
+        """Ask where to and how. `text` and `remark` are for when that has failed."""
+        sets = listed_sets(self._screen)
+        if isinstance(self._screen, EngineScreen):
+            sets += [engine.source for engine in self._screen.held_engines()]
+        inputs = inputs_of(sets, services_of(self._screen).paths)
+        text = text or f"{offer.path}.{next(iter(offer.forms)).value}"
+        window = ExportScreen(offer.title, offer.forms, text, remark, inputs=inputs)
+        self._app.push_screen(window, lambda target: self._export(offer, target) if target else None)
+
+    def _export(self, offer: ExportOffer, target: ExportTarget) -> None:
+        if target.form is ExportFormat.SVG:
+            # The window that asked must be gone from the picture.
+            self._app.call_after_refresh(self._write_picture, offer, target)
+            return
+
+        def run() -> None:
+            try:
+                self._app.call_from_thread(self._write, offer, target, *offer.make(target.form))
+            except Exception as error:  # noqa: BLE001 - nothing was written, and that is all it costs
+                self._app.post_message(AnswerFailed("The export", internal(error)))
+
+        self._app.run_worker(run, thread=True, group="export")
+
+    def _write_picture(self, offer: ExportOffer, target: ExportTarget) -> None:
+        self._write(offer, target, self._app.export_screenshot(title=self._app.title), "the screen")
+
+    def _write(self, offer: ExportOffer, target: ExportTarget, text: str, what: str) -> None:
+        try:
+            write_output(target.path, text)
+        except TrexError as error:
+            self._ask_target(offer, str(target.path), str(error))
+        else:
+            self._app.notify(printable(f"Exported {what} to {target.path}"), markup=False)

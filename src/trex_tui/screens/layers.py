@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, cast
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.analysis.build import BuildFacts
@@ -23,22 +22,15 @@ from trex_tui.report.views.build_details import layer_build_lines
 from trex_tui.report.views.layer_details import Line, group_lines, layer_lines
 from trex_tui.report.views.lint import layer_finding_lines, layer_marks
 from trex_tui.screens.build_job import BuildJob
+from trex_tui.screens.computation import compute
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerJumped, NeighboursAsked, ShowsBuild, ShowsLint, TablePane
 from trex_tui.screens.services import services_of
-from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.neighbourhood import BoxOpened, NeighbourhoodView, RestOpened
-
-
-@dataclass
-class FactsComputed(Message):
-    """What takes a computation over the whole engine is there."""
-
-    facts: Derived
 
 
 class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
@@ -143,7 +135,13 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._detailed = entry
         if self.facts is None and not self._is_computing and self.display:
             self._is_computing = True
-            self._compute()
+            compute(
+                self,
+                "Products and roofs",
+                partial(derived, self.engine),
+                self._take_facts,
+                self._refuse_facts,
+            )
 
     def _detail_lines(self, entry: Layer | Group | None) -> Iterable[Line]:
         if entry is None:
@@ -154,22 +152,13 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         build = layer_build_lines(self.build, entry.index)
         return layer_lines(self.engine, entry, self.facts, findings, build)
 
-    @work(thread=True)
-    @posts_errors("Products and roofs")
-    def _compute(self) -> None:
-        self.post_message(FactsComputed(derived(self.engine)))
-
-    @on(FactsComputed)
-    def _computed(self, event: FactsComputed) -> None:
-        self.facts = event.facts
+    def _take_facts(self, facts: Derived | str) -> None:
+        self.facts = facts
         self._show_side()
 
-    @on(AnswerFailed)
-    def _not_computed(self, event: AnswerFailed) -> None:
-        self.facts = event.problem
-        if self.display:
-            event.stop()
-        self._show_side()
+    def _refuse_facts(self, problem: str) -> bool:
+        self._take_facts(problem)
+        return bool(self.display)
 
     def row_changed(self) -> None:
         self._show_side()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -12,29 +12,29 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.document import Cell, Column, Table
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
-    LiveWords,
     MemoryFigures,
-    here_words,
+    TensorText,
+    describe_live,
+    describe_peak,
+    describe_tensors,
     live_here,
-    live_words,
     main_column,
     memory_figures,
-    peak_words,
     unknown_sentences,
     weights_sentence,
 )
+from trex_tui.screens.computation import compute
 from trex_tui.screens.pane import LayerTablePane
-from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
-from trex_tui.text import format_bytes, format_count, plural, printable
+from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
+from trex_tui.widgets.bars import bar_lines, kind_style_of
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import memory_columns
@@ -43,13 +43,6 @@ from trex_tui.widgets.text_view import TextLine, TextView, fact_lines, heading_l
 
 _SIZE, _SPAN, _GAP = 9, 9, 2
 """Cells for a size, for the layers that a tensor lives from and to, and between."""
-
-
-@dataclass
-class MemoryComputed(Message):
-    """What takes a computation is there."""
-
-    figures: MemoryFigures
 
 
 class MemoryPane(LayerTablePane):
@@ -84,26 +77,24 @@ class MemoryPane(LayerTablePane):
         self.table.set_rows(self.engine.layers, keep=lambda layer: layer.index)
         self.table.sort_by(main_column(self.engine))
         self.strip.show((), "…", None)
-        self.run_worker(self._compute, thread=True, exclusive=True)
+        compute(
+            self,
+            "What is live when",
+            partial(memory_figures, self.engine),
+            self._take_figures,
+            self._refuse_figures,
+        )
 
-    @posts_errors("What is live when")
-    def _compute(self) -> None:
-        self.post_message(MemoryComputed(memory_figures(self.engine)))
-
-    @on(MemoryComputed)
-    def _computed(self, event: MemoryComputed) -> None:
-        event.stop()
-        self.figures = event.figures
-        activations = event.figures.activations
+    def _take_figures(self, figures: MemoryFigures) -> None:
+        self.figures = figures
+        activations = figures.activations
         values = activations.live_bytes if activations.peak_bytes is not None else ()
-        self.strip.show(values, peak_words(self.engine, activations), activations.peak_index)
+        self.strip.show(values, describe_peak(self.engine, activations), activations.peak_index)
         self.row_changed()
 
-    @on(AnswerFailed)
-    def _not_computed(self, event: AnswerFailed) -> None:
-        self.strip.show((), event.problem, None)
-        if self.display:
-            event.stop()
+    def _refuse_figures(self, problem: str) -> bool:
+        self.strip.show((), problem, None)
+        return bool(self.display)
 
     # Filter and current layer
 
@@ -129,7 +120,7 @@ class MemoryPane(LayerTablePane):
     def row_changed(self) -> None:
         layer = self.cursor_layer
         if self.figures is not None and layer is not None:
-            self.strip.mark(layer.index, here_words(self.figures.activations, layer.index))
+            self.strip.mark(layer.index, describe_live(self.figures.activations, layer.index))
         else:
             self.strip.mark(None, "")
         self.words.renew()
@@ -179,7 +170,7 @@ class MemoryPane(LayerTablePane):
     def _tensor_lines(self, values: Sequence[LiveTensor], width: int) -> list[TextLine]:
         if not values:
             return [sentence_line("Nothing but inputs and outputs of the network, and weights.", "$muted")]
-        lines = _live_lines(live_words(self.engine, values[:MOST_TENSORS]), width)
+        lines = _live_lines(describe_tensors(self.engine, values[:MOST_TENSORS]), width)
         if len(values) > MOST_TENSORS:
             rest = values[MOST_TENSORS:]
             size = sum(value.allocated_bytes or 0 for value in rest)
@@ -198,7 +189,7 @@ class MemoryPane(LayerTablePane):
         return [first, *([TextLine(line) for line in lines] for lines in tables)]
 
 
-def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
+def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
     """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
     types = [printable(one.type) for one in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
@@ -219,27 +210,28 @@ def _live_lines(values: Sequence[LiveWords], width: int) -> list[TextLine]:
     return lines
 
 
-def _total_tables(totals: Sequence[MemoryTotal]) -> list[BarTable]:
-    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> BarTable:
-        ordered = sorted(sizes, key=lambda one: -one[1])
-        top = max((size for _, size, _ in ordered), default=0)
-        bars = [
-            Bar(
-                total.key,
-                (format_count(total.layers), _size_words(size, unknown, total.layers)),
-                size / top if top else None,
-                kind_style_of(total.key),
-            )
-            for total, size, unknown in ordered
-            if size or unknown
+_TOTAL_COLUMNS = (
+    Column("kind", ""),
+    Column("layers", "n", is_number=True),
+    Column("total_bytes", "bytes", is_number=True, has_bar=True),
+)
+
+
+def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
+    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> Table:
+        known = sorted((one for one in sizes if one[1] or one[2]), key=lambda one: -one[1])
+        rows = [
+            (total.key, total.layers, Cell(size, _size_words(size, unknown, total.layers)))
+            for total, size, unknown in known
         ]
-        return BarTable(title, ("n", "bytes"), tuple(bars))
+        styles = [kind_style_of(total.key) for total, _, _ in known]
+        return Table(title.lower(), _TOTAL_COLUMNS, rows, title=title, styles=styles)
 
     tables = (
         table("Weights", [(one, one.weights_bytes, one.weights_unknown) for one in totals]),
         table("Touched", [(one, one.footprint_bytes, one.footprint_unknown) for one in totals]),
     )
-    return [one for one in tables if one.bars]
+    return [one for one in tables if one.rows]
 
 
 def _size_words(size: int, unknown: int, layers: int) -> str:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from textual import on, work
+from textual import on
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.widgets import Input
-from textual.worker import get_current_worker
 
 from trex_tui.errors import TrexError
 from trex_tui.report.path_completion import common_beginning, completions, typed_path
+from trex_tui.screens.computation import compute
 from trex_tui.screens.dialogs import PromptScreen
-from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
-
-
-@dataclass
-class Completed(Message):
-    """What a typed text may become."""
-
-    text: str
-    paths: list[str]
 
 
 class OpenScreen(PromptScreen[str]):
@@ -57,26 +47,18 @@ class OpenScreen(PromptScreen[str]):
     def _follow(self, text: str) -> None:
         self._filled_in, self._followed = "", text
         if text.strip():
-            self._complete(text)
+            make, take = partial(completions, text), partial(self._take_completions, text)
+            compute(self, "The completion of paths", make, take, self._refuse_completions)
         else:
             self._show(self._recent)
 
-    @work(thread=True, exclusive=True)
-    @posts_errors("The completion of paths")
-    def _complete(self, text: str) -> None:
-        paths = completions(text)
-        if not get_current_worker().is_cancelled:
-            self.post_message(Completed(text, paths))
+    def _take_completions(self, text: str, paths: list[str]) -> None:
+        if text == self.line.value:
+            self._show(paths)
 
-    @on(Completed)
-    def _completed(self, event: Completed) -> None:
-        if event.text == self.line.value:
-            self._show(event.paths)
-
-    @on(AnswerFailed)
-    def _not_completed(self, event: AnswerFailed) -> None:
-        event.stop()
-        self.say(event.problem)
+    def _refuse_completions(self, problem: str) -> bool:
+        self.say(problem)
+        return True
 
     def _show(self, paths: list[str]) -> None:
         self._offered = paths

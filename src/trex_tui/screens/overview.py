@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.analysis import conditions
@@ -41,20 +40,20 @@ from trex_tui.report.views.timing import (
     run_facts,
     throughput_facts,
 )
+from trex_tui.screens.computation import compute
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
-from trex_tui.screens.worker_errors import AnswerFailed, posts_errors
 from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
+from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.linked_text import text_lines
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
     TextBlock,
     TextLine,
+    TextScroll,
     fact_lines,
     heading_line,
     sections,
@@ -68,13 +67,6 @@ MOST_HOT = 10
 _HOT_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
 _STATISTIC, _FIGURE = 6, 8
 """Cells for the name of a statistic and, with the gap before it, for a figure."""
-
-
-@dataclass
-class Analysed(Message):
-    """What takes a computation is there."""
-
-    analysis: Analysis
 
 
 class OverviewPane(LayerTablePane, ShowsLint):
@@ -95,7 +87,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self._extra: Layer | None = None
         """The current layer where it is none of the hottest: it stands below them."""
         self._is_filtered = False
-        self._tables: list[BarTable] | None = None
+        self._tables: list[Table] | None = None
         self.table = VirtualTable(
             _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
         )
@@ -113,24 +105,18 @@ class OverviewPane(LayerTablePane, ShowsLint):
         """Show what is at hand; compute the rest when the first frame is out."""
         self.set_class(not self.engine.has_profile, "-no-list")
         self._show_hot(None)
-        self.call_after_refresh(self.run_worker, self._analyse, thread=True, exclusive=True)
+        make = partial(analyse, self.engine)
+        take, refuse = self._take_analysis, self._refuse_analysis
+        self.call_after_refresh(compute, self, "What the overview computes", make, take, refuse)
 
-    @posts_errors("What the overview computes")
-    def _analyse(self) -> None:
-        self.post_message(Analysed(analyse(self.engine)))
-
-    @on(Analysed)
-    def _analysed(self, event: Analysed) -> None:
-        event.stop()
-        self.analysis = event.analysis
+    def _take_analysis(self, analysis: Analysis) -> None:
+        self.analysis = analysis
         self._renew()
 
-    @on(AnswerFailed)
-    def _not_analysed(self, event: AnswerFailed) -> None:
-        self._waiting, self._is_hopeless = event.problem, True
-        if self.display:
-            event.stop()
+    def _refuse_analysis(self, problem: str) -> bool:
+        self._waiting, self._is_hopeless = problem, True
         self._renew()
+        return bool(self.display)
 
     def _renew(self) -> None:
         self._tables = None
@@ -266,16 +252,16 @@ class OverviewPane(LayerTablePane, ShowsLint):
         if not self.engine.has_profile:
             yield [sentence_line(no_profile(self.engine), "$warning")]
         for table, lines in zip(self._share_tables(), bar_lines(self._share_tables(), width), strict=True):
-            yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in table.notes)]
+            notes = bound_sentences(self.analysis) if self.analysis and table.id == "by_bound" else ()
+            yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in notes)]
         if self.analysis is None and self._layers:
             yield [heading_line("Bound by"), sentence_line(self._waiting, "$muted")]
 
-    def _share_tables(self) -> list[BarTable]:
+    def _share_tables(self) -> list[Table]:
         if self._tables is None:
             self._tables = share_tables(self.engine, self._layers) if self._layers else []
             if self._layers and self.analysis is not None:
-                notes = bound_sentences(self.analysis)
-                self._tables += computed_share_tables(self.engine, self._layers, notes)
+                self._tables += computed_share_tables(self.engine, self._layers)
         return self._tables
 
 

@@ -14,13 +14,13 @@ from textual.binding import BindingType
 from trex_tui.analysis.compare.model import Block, Comparison, Match
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import precision_style
-from trex_tui.report.views.compare import block_name, change_words, letter
+from trex_tui.report.views.compare import block_name, describe_changes, letter
 from trex_tui.report.views.compare_story import (
-    formats_words,
+    describe_formats,
+    format_delta_ms,
+    format_ratio,
     is_changed,
     layer_ms,
-    ratio_words,
-    shaped_ms,
 )
 from trex_tui.text import MISSING, format_ms
 from trex_tui.widgets.actions import Place, bindings_in
@@ -263,7 +263,7 @@ class BlockTable(ExpandableTable[BlockRow]):
             f"{DELTA}{place}",
             f"{sign} ms",
             lambda row: row.block.deltas_ms[place],
-            text=lambda row: "" if row.layer else shaped_ms(row.block.deltas_ms[place]),
+            text=lambda row: "" if row.layer else format_delta_ms(row.block.deltas_ms[place]),
             align="right",
             width=width,
             priority=2 * rank,
@@ -277,7 +277,7 @@ class BlockTable(ExpandableTable[BlockRow]):
             f"{RATIO}{place}",
             "Δ %" if len(self.comparison.others) == 1 else f"Δ{letter(place)} %",
             lambda row: row.block.ratios[place],
-            text=lambda row: "" if row.layer else ratio_words(row.block.ratios[place]),
+            text=lambda row: "" if row.layer else format_ratio(row.block.ratios[place]),
             align="right",
             width=8,
             priority=(2 if len(self.comparison.others) == 1 else 6) + rank,
@@ -293,14 +293,14 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     def _changed(self, row: BlockRow) -> str:
         if row.layer is None:
-            return change_words(row.block, brief=True)
-        return " · ".join(part for part in (formats_words(row.layer), row.layer.tactic or "") if part)
+            return describe_changes(row.block, brief=True)
+        return " · ".join(part for part in (describe_formats(row.layer), row.layer.tactic or "") if part)
 
 
 def _widths(comparison: Comparison) -> tuple[int, int]:
     times = [time for block in comparison.blocks for time in block.latency_ms if time is not None]
     deltas = [abs(delta) for block in comparison.blocks for delta in block.deltas_ms if delta is not None]
-    sign = len(shaped_ms(1.0)) - len(format_ms(1.0))
+    sign = len(format_delta_ms(1.0)) - len(format_ms(1.0))
     return (
         max(LEAST_NUMBER, len(format_ms(max(times, default=0.0)))),
         max(len("▼ |Δ| ms"), sign + len(format_ms(max(deltas, default=0.0)))),

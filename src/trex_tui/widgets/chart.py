@@ -23,9 +23,9 @@ class ChartResized(Message):
 
 @dataclass
 class ChartPicked(Message):
-    """A person pointed at the title of a chart: its place in the list."""
+    """A person pointed at the title of a chart, the one at an index of the list."""
 
-    place: int
+    index: int
 
 
 class ChartView(Widget, can_focus=True):
@@ -41,21 +41,17 @@ class ChartView(Widget, can_focus=True):
         self.lines: Sequence[Line] = ()
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Replace the chart."""
         self.lines = lines
         self.refresh()
 
     @property
     def plain(self) -> str:
-        """The text of the chart."""
         return "\n".join("".join(span.text for span in line) for line in self.lines)
 
     def on_resize(self) -> None:
-        """Ask for a chart of the new size."""
         self.post_message(ChartResized())
 
     def render(self) -> RenderResult:
-        """The lines, with their theme tokens resolved."""
         return Content("\n").join(Content.assemble(*line) for line in self.lines)
 
 
@@ -75,7 +71,6 @@ class ChartList(Widget):
         self._current = 0
 
     def mark(self, current: int) -> None:
-        """Say which is shown."""
         self._current = current
         self.refresh()
 
@@ -83,64 +78,57 @@ class ChartList(Widget):
     def _is_row(self) -> bool:
         return self.size.height == 1
 
-    def _label(self, place: int) -> str:
-        return f"{place + 1:>2} {self._titles[place]}" if not self._is_row else self._titles[place]
+    @property
+    def _counter(self) -> str:
+        return f"{self._current + 1}/{len(self._titles)}"
+
+    def _label(self, index: int) -> str:
+        """The current title is told by a sign as well."""
+        is_current = index == self._current
+        if self._is_row:
+            return f"▸{self._titles[index]}" if is_current else self._titles[index]
+        return f"{'▸' if is_current else ' '}{index + 1:>2} {self._titles[index]}"
 
     def render(self) -> RenderResult:
-        """The titles; the current one is told by a sign as well."""
-        if self._is_row:
-            return self._row(self.content_size.width)
-        labels = []
-        for place in range(len(self._titles)):
-            is_current = place == self._current
-            style = "bold $accent" if is_current else ""
-            labels.append(Content.styled(f"{'▸' if is_current else ' '}{self._label(place)}", style))
-        return Content("\n").join(labels)
+        def styled(index: int, other: str) -> Content:
+            return Content.styled(self._label(index), "bold $accent" if index == self._current else other)
 
-    def _row(self, width: int) -> Content:
-        parts = [Content.styled(f"{self._current + 1}/{len(self._titles)}", "$muted")]
-        for place in self._places(width):
-            is_current = place == self._current
-            label = f"▸{self._label(place)}" if is_current else self._label(place)
-            parts.append(Content.styled(label, "bold $accent" if is_current else "$muted"))
-        return Content(_GAP).join(parts)
+        if not self._is_row:
+            return Content("\n").join(styled(index, "") for index in range(len(self._titles)))
+        titles = [styled(index, "$muted") for index in self._visible]
+        return Content(_GAP).join([Content.styled(self._counter, "$muted"), *titles])
 
-    def _places(self, width: int) -> list[int]:
-        """The titles that there is room for: the current one, and neighbours on both sides in turn."""
-        used = len(f"{self._current + 1}/{len(self._titles)}")
-        shown = [self._current]
-        used += len(_GAP) + 1 + len(cells_of(self._titles[self._current]))
-        before, after = self._current - 1, self._current + 1
-        while before >= 0 or after < len(self._titles):
-            grown = False
-            for place in (after, before):
-                if 0 <= place < len(self._titles) and place not in shown:
-                    needed = len(_GAP) + len(cells_of(self._titles[place]))
-                    if used + needed <= width:
+    @property
+    def _visible(self) -> range:
+        """The titles that there is room for in a row: the current one, and neighbours on both sides in turn."""
+        first = last = self._current
+        used = len(self._counter) + len(_GAP) + len(cells_of(self._label(self._current)))
+        has_grown = True
+        while has_grown:
+            has_grown = False
+            for index in (last + 1, first - 1):
+                if 0 <= index < len(self._titles):
+                    needed = len(_GAP) + len(cells_of(self._label(index)))
+                    if used + needed <= self.content_size.width:
                         used += needed
-                        shown.append(place)
-                        grown = True
-            if not grown:
-                break
-            before, after = min(shown) - 1, max(shown) + 1
-        return sorted(shown)
+                        first, last, has_grown = min(first, index), max(last, index), True
+        return range(first, last + 1)
 
     def on_click(self, event: events.Click) -> None:
-        """Tell which title a person pointed at."""
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        place = self._place_at(offset.x) if self._is_row else offset.y
-        if place is not None and place < len(self._titles):
+        index = self._index_at(offset.x) if self._is_row else offset.y
+        if index is not None and index < len(self._titles):
             event.stop()
-            self.post_message(ChartPicked(place))
+            self.post_message(ChartPicked(index))
 
-    def _place_at(self, x: int) -> int | None:
-        start = len(f"{self._current + 1}/{len(self._titles)}")
-        for place in self._places(self.content_size.width):
+    def _index_at(self, x: int) -> int | None:
+        start = len(self._counter)
+        for index in self._visible:
             start += len(_GAP)
-            end = start + len(cells_of(self._titles[place])) + (place == self._current)
+            end = start + len(cells_of(self._label(index)))
             if start <= x < end:
-                return place
+                return index
             start = end
         return None

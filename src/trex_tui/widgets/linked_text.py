@@ -15,7 +15,7 @@ from textual.geometry import Region
 from textual.message import Message
 
 from trex_tui.report.views.compare_story import Goal, Story
-from trex_tui.report.views.layer_details import Line, label_width, targets_in
+from trex_tui.report.views.layer_details import Line, find_targets, label_width
 from trex_tui.text import printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.text_view import TextLine, TextView
@@ -73,7 +73,7 @@ class LinkedText(TextView):
     # Links
 
     def action_next_link(self, step: int) -> None:
-        links = targets_in(self.lines)
+        links = find_targets(self.lines)
         if not links:
             self.notify("Nothing here leads to another layer.", markup=False)
             return

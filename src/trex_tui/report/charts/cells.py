@@ -378,15 +378,15 @@ def _mark_columns(area: Grid, mark: Mark, y: Scale) -> None:
 
 @paint.register
 def _(form: Histogram, part: Grid) -> None:
-    found = form.bins(max(1, part.width - 16))
-    top = max(*found.counts, found.below, found.above)
+    bins = form.bins(max(1, part.width - 16))
+    top = max(*bins.counts, bins.below, bins.above)
     y = Scale(0.0, float(top), form.y_title, words=lambda value: f"{value:.0f}")
-    x = Scale(found.low, found.high, "")
+    x = Scale(bins.low, bins.high, "")
     area = plot_area(part, x, form.x_title, y)
-    count = len(found.counts)
-    heights = [found.counts[column * count // area.width] / top for column in range(area.width)]
+    count = len(bins.counts)
+    heights = [bins.counts[column * count // area.width] / top for column in range(area.width)]
     draw_columns(area, heights, [PRIMARY] * area.width)
-    for column, beyond in ((0, found.below), (area.width - 2, found.above)):
+    for column, beyond in ((0, bins.below), (area.width - 2, bins.above)):
         if beyond:
             area.put(column, area.height - 1, "▲▲", WARNING)
     _mark_bins(area, form.marks, x)
@@ -415,13 +415,13 @@ def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
 @paint.register
 def _(form: Lines, part: Grid) -> None:
     x, y = form.x, form.y
-    is_crowded = any(one.is_dense and len(one.points) > 4 * part.width for one in form.series)
-    keys = [key for one in form.series for key in _series_keys(one, is_crowded=is_crowded)]
+    is_crowded = any(each.is_dense and len(each.points) > 4 * part.width for each in form.series)
+    keys = [key for each in form.series for key in _series_keys(each, is_crowded=is_crowded)]
     area = plot_area(part, form.ticks or x, x.title, y, [*(keys if form.has_legend else ()), *form.keys])
     runs = (_series_runs(each, area.width, x, y, is_crowded=is_crowded) for each in form.series)
     draw_curves(area, list(chain.from_iterable(runs)))
-    for one in form.series:
-        _mark_edges(area, one, x, form.limits)
+    for each in form.series:
+        _mark_edges(area, each, x, form.limits)
     if form.names_ends:
         _name_ends(area, form.series, y)
     for dot in form.dots:
@@ -439,9 +439,9 @@ def _series_keys(series: Series, *, is_crowded: bool) -> list[Key]:
     return [Key(series.sign, series.name, series.style)]
 
 
-def _run(points: Iterable[tuple[float, float]], x: Scale, y: Scale, style: str) -> Run:
-    places = [(x.fraction(at), y.fraction(value)) for at, value in points]
-    return [place[0] for place in places], [place[1] for place in places], style
+def _run(points: Sequence[tuple[float, float]], x: Scale, y: Scale, style: str) -> Run:
+    across, up = [x.fraction(point[0]) for point in points], [y.fraction(point[1]) for point in points]
+    return across, up, style
 
 
 def _series_runs(series: Series, width: int, x: Scale, y: Scale, *, is_crowded: bool) -> list[Run]:
@@ -468,11 +468,13 @@ def _mark_edges(area: Grid, series: Series, x: Scale, limits: tuple[float, float
 def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
     """Names at the ends of the curves; beside each other where they end in the same row."""
     taken: set[int] = set()
-    for one in reversed(series):
-        row = row_of(area, y, one.points[-1][1])
+    for each in reversed(series):
+        row = row_of(area, y, each.points[-1][1])
         row = row - 1 if row else 1
-        width = len(cells_of(one.name))
-        area.put(area.width - (2 * width + 1 if row in taken else width), row, one.name, f"bold {one.style}")
+        width = len(cells_of(each.name))
+        area.put(
+            area.width - (2 * width + 1 if row in taken else width), row, each.name, f"bold {each.style}"
+        )
         taken.add(row)
 
 

@@ -68,7 +68,9 @@ class Scale:
         step = nice_step((self.high - self.low) / max(1, most))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)
-        digits = next((one for one in range(12) if abs(step * 10**one - round(step * 10**one)) < 1e-6), 12)
+        digits = next(
+            (count for count in range(12) if abs(step * 10**count - round(step * 10**count)) < 1e-6), 12
+        )
         return [number * step for number in range(first, min(last, first + 99) + 1)], digits
 
     def _log_values(self, most: int) -> tuple[list[float], int]:

@@ -114,23 +114,23 @@ def apart(names: Sequence[str], width: int) -> list[str]:
 
 
 def _alike(labels: Sequence[str]) -> list[list[int]]:
-    """The places of labels that read the same."""
-    places: dict[str, list[int]] = {}
-    for place, label in enumerate(labels):
-        places.setdefault(label, []).append(place)
-    return [group for group in places.values() if len(group) > 1]
+    """The indices of labels that read the same."""
+    indices: dict[str, list[int]] = {}
+    for index, label in enumerate(labels):
+        indices.setdefault(label, []).append(index)
+    return [group for group in indices.values() if len(group) > 1]
 
 
 def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[str], width: int) -> None:
-    common = _common([whole[place] for place in group])
-    for place in group:
-        name = whole[place]
+    common = _common([whole[index] for index in group])
+    for index in group:
+        name = whole[index]
         # Not farther back than that the difference still stands in the label.
         start = max(name.rfind("_", 0, common) + 1, common - max(0, width - _HEAD - 3) // 2)
         begins = max(_HEAD, width - 1 - len(cells_of(name[start:])))
         head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
         cells = cells_of(head + name[start:])
-        labels[place] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
+        labels[index] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
 
 
 def _first(cells: Sequence[str], count: int) -> str:
@@ -144,7 +144,7 @@ def _first(cells: Sequence[str], count: int) -> str:
 def _common(names: Sequence[str]) -> int:
     """How many characters names begin with in common."""
     first, last = min(names), max(names)
-    differing = (place for place, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
+    differing = (index for index, (left, right) in enumerate(zip(first, last, strict=False)) if left != right)
     return next(differing, min(len(first), len(last)))
 
 
@@ -152,14 +152,14 @@ def _numbered(labels: list[str], width: int) -> list[str]:
     """The second of equal labels ends in `~2`, and so on."""
     for group in _alike(labels):
         number = 1
-        for place in group[1:]:
+        for index in group[1:]:
             while True:
                 number += 1
                 end = f"~{number}"
-                label = _first(cells_of(labels[place]), width - len(end)) + end
+                label = _first(cells_of(labels[index]), width - len(end)) + end
                 if label not in labels:
                     break
-            labels[place] = label
+            labels[index] = label
     return labels
 
 

@@ -231,7 +231,7 @@ def _index_ticks(layers: Sequence[Layer], most: int) -> list[Tick]:
     step = max(1, -(-count // max(1, most)))
     round_steps = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000)
     step = next((round_step for round_step in round_steps if round_step >= step), step)
-    return [((place + 0.5) / count, str(layers[place].index)) for place in range(0, count, step)]
+    return [((rank + 0.5) / count, str(layers[rank].index)) for rank in range(0, count, step)]
 
 
 # The slowest first

@@ -129,7 +129,7 @@ def _block_words(block: Block) -> str:
 
 
 def build_blocks(layers: Sequence[Layer], width: int, current: Layer | None, *, is_timed: bool) -> Block:
-    """Blocks for layers by module, in `width` places.
+    """Blocks for layers by module, in `width` cells.
 
     Args:
         is_timed: Blocks are as wide as their time; else as their number of layers.
@@ -177,11 +177,11 @@ class _Builder:
         if wide < len(sizes):
             sizes = [*sizes[:wide], math.fsum(sizes[wide:])]
         widths = block_widths(sizes, width)
-        for entry, places in zip(entries[:wide], widths, strict=False):
-            if places:
+        for entry, cells in zip(entries[:wide], widths, strict=False):
+            if cells:
                 label = label_in(entry, len(group.path)) if isinstance(entry, Layer) else entry.name
-                yield self.block(label, entry, start, places, depth)
-                start += places
+                yield self.block(label, entry, start, cells, depth)
+                start += cells
         rest = entries[wide:]
         if rest and widths[-1]:
             is_here = any(layer is self.current for entry in rest for layer in _layers_in(entry))

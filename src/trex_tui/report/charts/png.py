@@ -29,10 +29,10 @@ def renderer() -> str | None:
 
 def zoom_of(svg: str) -> float:
     """Pixels for one of a picture: 2 for a small one, 1 as far as possible, less for one that a PNG cannot hold."""
-    found = _SIZE.search(svg, 0, 4096)
-    if found is None:
+    size = _SIZE.search(svg, 0, 4096)
+    if size is None:
         return 1.0
-    width, height = (max(1.0, float(one)) for one in found.groups())
+    width, height = (max(1.0, float(side)) for side in size.groups())
     wanted = min(2.0, max(1.0, math.sqrt(_MOST_DOUBLED / (width * height))))
     most = min(_LARGEST_SIDE / max(width, height), math.sqrt(_MOST_PIXELS / (width * height)))
     return math.floor(1e4 * min(wanted, most)) / 1e4
@@ -60,6 +60,6 @@ def png_of(svg: str) -> bytes:
     except OSError as error:
         raise TrexError(f"{RENDERER} cannot be run: {error.strerror or error}") from error
     if done.returncode or not done.stdout:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
-        raise TrexError(f"{RENDERER} failed: {shorten_middle(printable(said), 200)}; write .svg instead")
+        message = " ".join(done.stderr.decode("utf-8", "replace").split()) or f"exit code {done.returncode}"
+        raise TrexError(f"{RENDERER} failed: {shorten_middle(printable(message), 200)}; write .svg instead")
     return done.stdout

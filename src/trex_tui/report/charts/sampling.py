@@ -45,14 +45,14 @@ def column_extremes(
         xs: Places of the values, 0 to 1, never falling.
     """
     across: list[float] = []
-    found: list[float] = []
+    extremes: list[float] = []
     for start, end in _column_runs(xs, columns):
         part = values[start:end]
         first, last = sorted((part.index(min(part)), part.index(max(part))))
         for index in dict.fromkeys((first, last)):
             across.append(xs[start + index])
-            found.append(part[index])
-    return across, found
+            extremes.append(part[index])
+    return across, extremes
 
 
 def column_medians(

@@ -39,7 +39,7 @@ PALETTE = Palette(kind_class, precision_class)
 
 _TOKENS = {
     **{kind_class(kind): kind_style(kind) for kind in LayerKind},
-    **{precision_class(one): precision_style(one) for one in (*DataType, None)},
+    **{precision_class(dtype): precision_style(dtype) for dtype in (*DataType, None)},
 }
 
 

@@ -64,8 +64,8 @@ def _lines(graph: EngineGraph) -> Iterator[str]:
     yield f"  graph [label={escaped(graph.title)}, labelloc=t, fontname=Helvetica, ranksep=0.35, nodesep=0.25, {_PACK}];"
     yield '  node [fontname=Helvetica, fontsize=10, style="filled,rounded", margin="0.1,0.05"];'
     yield f'  edge [color="{MUTED}", arrowsize=0.6];'
-    for place, node in enumerate(graph.nodes):
-        yield f"  {node.id} [{_node_attributes(node)}, sortv={place}];"
+    for number, node in enumerate(graph.nodes):
+        yield f"  {node.id} [{_node_attributes(node)}, sortv={number}];"
     for edge in graph.edges:
         attributes = [
             f'color="{edge.paint}"',
@@ -141,9 +141,9 @@ def drawn_by_dot(program: str, text: str, form: str, seconds: float) -> tuple[by
         raise DotTimeoutError(f"dot took longer than {seconds:g} s") from None
     except OSError as error:
         raise TrexError(f"{program} cannot be run: {error.strerror or error}") from error
-    said = " ".join(done.stderr.decode("utf-8", "replace").split())
-    told = shorten_middle(printable(said), 300)
+    words = " ".join(done.stderr.decode("utf-8", "replace").split())
+    message = shorten_middle(printable(words), 300)
     if done.returncode != 0 or not done.stdout:
-        reason = told or f"exit code {done.returncode}"
+        reason = message or f"exit code {done.returncode}"
         raise TrexError(f"dot could not draw it: {reason}")
-    return done.stdout, told
+    return done.stdout, message

@@ -49,10 +49,10 @@ def matching(engine: Engine, text: str, option: str) -> frozenset[int]:
 
 
 def _queried(engine: Engine, text: str) -> frozenset[int]:
-    found = matching(engine, text, "--query")
-    if not found:
+    chosen = matching(engine, text, "--query")
+    if not chosen:
         raise TrexError(f"--query: {text!r} fits none of the {plural(len(engine.layers), 'layer')}")
-    return found
+    return chosen
 
 
 def layer_named(engine: Engine, text: str) -> int:
@@ -65,29 +65,29 @@ def layer_named(engine: Engine, text: str) -> int:
         TrexError: No layer is meant, or several.
     """
     layers = engine.layers
-    found = [layer.index for layer in layers if layer.name == text]
+    indices = [layer.index for layer in layers if layer.name == text]
     number = text.removeprefix("#")
-    if not found and number.isascii() and number.isdecimal() and len(number) < 10:
+    if not indices and number.isascii() and number.isdecimal() and len(number) < 10:
         if int(number) >= len(layers):
             raise TrexError(f"--around: there is no layer {number}; there are {len(layers)}, the first is 0")
         return int(number)
-    if not found:
+    if not indices:
         having = select(engine, Word(text))
         folded = text.casefold()
-        found = [layer.index for layer in having if layer.name.casefold() == folded]
-        found = found or [layer.index for layer in having]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+        indices = [layer.index for layer in having if layer.name.casefold() == folded]
+        indices = indices or [layer.index for layer in having]
+    if len(indices) == 1:
+        return indices[0]
+    if not indices:
         raise TrexError(
             f"--around: no layer has {text!r} in its name, in any case; its index will do as well"
         )
     some = ", ".join(
-        f"{index} {shorten_middle(printable(layers[index].name), 40)}" for index in found[:_MOST_NAMED]
+        f"{index} {shorten_middle(printable(layers[index].name), 40)}" for index in indices[:_MOST_NAMED]
     )
-    more = ", …" if len(found) > _MOST_NAMED else ""
+    more = ", …" if len(indices) > _MOST_NAMED else ""
     raise TrexError(
-        f"--around: {plural(len(found), 'layer')} could be meant ({some}{more}); name one by its index, "
+        f"--around: {plural(len(indices), 'layer')} could be meant ({some}{more}); name one by its index, "
         f"or all of them with --query {unparse(Word(text))!r} --radius N"
     )
 
@@ -134,10 +134,10 @@ def chosen_layers(
     near = with_neighbours(engine, [layer_named(engine, around)], 2 if radius is None else radius)
     if query is None:
         return near
-    found = near & _queried(engine, query)
-    if not found:
+    chosen = near & _queried(engine, query)
+    if not chosen:
         raise TrexError("--around and --query have no layer in common")
-    return found
+    return chosen
 
 
 WIDEST = 48
@@ -174,7 +174,7 @@ def label_parts(text: str) -> list[str]:
     Raises:
         TrexError: One of them is none of these.
     """
-    parts = [_ALIASES.get(part, part) for part in (one.strip() for one in text.split(",")) if part]
+    parts = [_ALIASES.get(part, part) for part in (part.strip() for part in text.split(",")) if part]
     for part in parts:
         if part not in _ARROWS and part not in ALL_COLUMNS_BY_NAME:
             short = ", ".join((*_ARROWS, *_ALIASES))
@@ -229,8 +229,8 @@ def layer_tooltip(engine: Engine, layer: Layer, *, metadata: bool) -> str:
             lines.append(f"{column.name}: {text}")
     if metadata:
         for key, value in layer.attributes.items():
-            told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            lines.append(f"{printable(key)}: {shorten_middle(printable(told), _MOST_ATTRIBUTE)}")
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            lines.append(f"{printable(key)}: {shorten_middle(printable(shown), _MOST_ATTRIBUTE)}")
     return "\n".join(lines)
 
 
@@ -310,11 +310,11 @@ class _Builder:
         if not self._is_part:
             self._add_unseen_bindings(values_of)
         self._nodes.sort(key=lambda node: node.order)
-        places = {node.id: place for place, node in enumerate(self._nodes)}
+        numbers = {node.id: number for number, node in enumerate(self._nodes)}
         edges = [
             Edge(
-                places[source],
-                places[target],
+                numbers[source],
+                numbers[target],
                 role,
                 tensor.name,
                 port,
@@ -360,10 +360,10 @@ class _Builder:
         loop_readers: Sequence[tuple[int, int]] = ()
         if len(values) > 1 and not values[0].writers and name not in self._bindings:
             loop_readers, values = values[0].readers, values[1:]
-        for place, value in enumerate(values):
+        for generation, value in enumerate(values):
             is_last = value is values[-1]
             role = self._role(name, value, is_last=is_last)
-            identity = f"{role.value}_{number}_{place}" if role else ""
+            identity = f"{role.value}_{number}_{generation}" if role else ""
             self._add_value(name, value, loop_readers if is_last else (), role, identity)
 
     def _role(self, name: str, value: Value, *, is_last: bool) -> NodeRole | None:
@@ -409,20 +409,20 @@ class _Builder:
 
     def _add_unseen_bindings(self, seen: Container[str]) -> None:
         """Inputs and outputs that no layer names, as where the file holds names only."""
-        for place, binding in enumerate(self._engine.bindings):
+        for index, binding in enumerate(self._engine.bindings):
             if binding.name in seen:
                 continue
             known = {True: NodeRole.INPUT, False: NodeRole.OUTPUT}
             role = NodeRole.BINDING if binding.is_input is None else known[binding.is_input]
             self._nodes.append(
                 Node(
-                    f"binding_{place}",
+                    f"binding_{index}",
                     role,
                     binding.name,
                     tensor_lines(binding.name, None),
                     tensor_tooltip(binding.name, None, role.value),
                     BINDING,
-                    (-1, place),
+                    (-1, index),
                 )
             )
 

@@ -128,8 +128,8 @@ def _order(layering: Layering) -> None:
             if len(row) < 2:
                 continue
             before = list(row)
-            wanted = {one: _mean([place[other] for other in neighbours[one]], place[one]) for one in row}
-            row.sort(key=lambda one, wanted=wanted: (wanted[one], place[one]))  # type: ignore[misc]
+            means = {item: _mean([place[other] for other in neighbours[item]], place[item]) for item in row}
+            row.sort(key=lambda item, means=means: (means[item], place[item]))  # type: ignore[misc]
             _number(row, place)
             changed = changed or row != before
         if not changed and sweep:
@@ -138,8 +138,8 @@ def _order(layering: Layering) -> None:
 
 def _number(row: Sequence[int], place: list[float]) -> None:
     """Places count from the middle of the row, so that rows of different lengths can be compared."""
-    for position, one in enumerate(row):
-        place[one] = position - (len(row) - 1) / 2
+    for position, item in enumerate(row):
+        place[item] = position - (len(row) - 1) / 2
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:
@@ -158,9 +158,9 @@ def spread(
 ) -> list[float]:
     """Middles of boxes, in order, without overlap, with the least weighted sum of squared distances from what is wanted."""
     offsets, offset = [], 0.0
-    for place, width in enumerate(widths):
-        if place:
-            offset += (widths[place - 1] + width) / 2 + gap
+    for index, width in enumerate(widths):
+        if index:
+            offset += (widths[index - 1] + width) / 2 + gap
         offsets.append(offset)
     blocks: list[list[float]] = []  # mean, weight, how many
     for want, shift, weight in zip(wanted, offsets, weights, strict=True):
@@ -185,10 +185,10 @@ def middles(layering: Layering, widths: Sequence[float]) -> list[float]:
     wide = [*widths, *[0.0] * (len(layering.row_of) - boxes)]
     x = [0.0] * len(wide)
     for row in layering.rows:
-        for one, middle in zip(
+        for item, middle in zip(
             row, spread([0.0] * len(row), [1.0] * len(row), [wide[o] for o in row], GAP), strict=True
         ):
-            x[one] = middle
+            x[item] = middle
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
         for row in layering.rows if down else reversed(layering.rows):
@@ -202,14 +202,14 @@ def _settle(
     neighbours = layering.above if down else layering.below
     boxes = layering.boxes
     wanted, weights = [], []
-    for one in row:
-        others = neighbours[one]
+    for item in row:
+        others = neighbours[item]
         pull = total = 0.0
         for other in others:
-            weight = _STRAIGHT if one >= boxes and other >= boxes else 1.0
+            weight = _STRAIGHT if item >= boxes and other >= boxes else 1.0
             pull += weight * x[other]
             total += weight
-        wanted.append(pull / total if total else x[one])
+        wanted.append(pull / total if total else x[item])
         weights.append(total or 0.1)
-    for one, middle in zip(row, spread(wanted, weights, [widths[one] for one in row], GAP), strict=True):
-        x[one] = middle
+    for item, middle in zip(row, spread(wanted, weights, [widths[item] for item in row], GAP), strict=True):
+        x[item] = middle

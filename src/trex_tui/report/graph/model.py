@@ -173,9 +173,9 @@ class Painter:
         """What there is, the most frequent first; for times, four steps up to the slowest."""
         if self._by is ColorBy.LATENCY:
             steps = [self._most * share for share in (0.04, 0.25, 0.5, 1.0)] if self._most > 0 else []
-            told = [(f"{format_ms(step)} ms", self._of_time(step)) for step in steps]
+            entries = [(f"{format_ms(step)} ms", self._of_time(step)) for step in steps]
             unknown = any(layer.latency_ms is None for layer in self._layers)
-            return told + ([("not profiled", UNKNOWN)] if unknown else [])
+            return entries + ([("not profiled", UNKNOWN)] if unknown else [])
         counts: dict[str, int] = {}
         paints: dict[str, Paint] = {}
         for layer in self._layers:

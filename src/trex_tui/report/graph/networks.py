@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "trex-tui/graph/1"
 
-_OF_NODES = {"role", "label", "highlighted"}
+_RESERVED = {"role", "label", "highlighted"}
 
 
 def _network(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> nx.MultiDiGraph[str]:
@@ -27,30 +27,30 @@ def _network(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> n
     text = printable  # XML can hold neither control characters nor lone surrogates
     network: nx.MultiDiGraph[str] = nx.MultiDiGraph(name=text(graph.name))
     for node in graph.nodes:
-        network.add_node(node.id, **_of_node(engine, node, columns, text))
+        network.add_node(node.id, **_node_attributes(engine, node, columns, text))
     for number, edge in enumerate(graph.edges):
         ends = graph.nodes[edge.source].id, graph.nodes[edge.target].id
-        network.add_edge(*ends, key=number, **_of_edge(edge, text))
+        network.add_edge(*ends, key=number, **_edge_attributes(edge, text))
     return network
 
 
-def _of_node(
+def _node_attributes(
     engine: Engine, node: Node, columns: Sequence[Column], text: Callable[[str], str]
 ) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": node.role.value, "label": text(node.name)}
+    attributes: dict[str, Any] = {"role": node.role.value, "label": text(node.name)}
     if node.is_highlighted:
-        told["highlighted"] = True
+        attributes["highlighted"] = True
     if node.tensor is not None:
         tensor = node.tensor
-        told["shape"] = "x".join(map(str, tensor.shape)) or "scalar"
-        told["tensor_format"] = text(tensor.description)
-        told["allocated_bytes"] = tensor.allocated_bytes
+        attributes["shape"] = "x".join(map(str, tensor.shape)) or "scalar"
+        attributes["tensor_format"] = text(tensor.description)
+        attributes["allocated_bytes"] = tensor.allocated_bytes
     if node.layer is not None:
         for column in columns:
-            told[f"layer_{column.name}" if column.name in _OF_NODES else column.name] = _plain(
+            attributes[f"layer_{column.name}" if column.name in _RESERVED else column.name] = _plain(
                 column.value(engine, node.layer), text
             )
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in attributes.items() if value is not None}
 
 
 def _plain(value: Any, text: Callable[[str], str]) -> Any:  # noqa: ANN401 - any cell
@@ -61,11 +61,11 @@ def _plain(value: Any, text: Callable[[str], str]) -> Any:  # noqa: ANN401 - any
     return text(value) if isinstance(value, str) else value
 
 
-def _of_edge(edge: Edge, text: Callable[[str], str]) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": edge.role.value, "tensor": text(edge.tensor)}
-    told["port"] = edge.port
-    told["dtype"] = None if edge.dtype is None else edge.dtype.value
-    return {key: value for key, value in told.items() if value is not None}
+def _edge_attributes(edge: Edge, text: Callable[[str], str]) -> dict[str, Any]:
+    attributes: dict[str, Any] = {"role": edge.role.value, "tensor": text(edge.tensor)}
+    attributes["port"] = edge.port
+    attributes["dtype"] = None if edge.dtype is None else edge.dtype.value
+    return {key: value for key, value in attributes.items() if value is not None}
 
 
 def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> bytes:
@@ -90,9 +90,14 @@ def graph_document(engine: Engine, graph: EngineGraph, columns: Sequence[Column]
         "directed": True,
         "multigraph": True,
         "graph": {},
-        "nodes": [{"id": node.id, **_of_node(engine, node, columns, str)} for node in graph.nodes],
+        "nodes": [{"id": node.id, **_node_attributes(engine, node, columns, str)} for node in graph.nodes],
         "edges": [
-            {"source": ids[edge.source], "target": ids[edge.target], "key": number, **_of_edge(edge, str)}
+            {
+                "source": ids[edge.source],
+                "target": ids[edge.target],
+                "key": number,
+                **_edge_attributes(edge, str),
+            }
             for number, edge in enumerate(graph.edges)
         ],
     }

@@ -159,16 +159,16 @@ class _Writer:
         return name
 
     def _attributes(self, layer: Layer) -> list[Any]:
-        found = []
+        attributes = []
         for column in ALL_COLUMNS:
             value = column.value(self._engine, layer)
             if is_missing(value) or value in ("", ()) or column.name in ("name", "kind"):
                 continue
-            plain = [printable(one) for one in value] if isinstance(value, tuple) else value
+            plain = [printable(name) for name in value] if isinstance(value, tuple) else value
             plain = printable(plain) if isinstance(plain, str) else plain
             plain = float(plain) if isinstance(plain, int) and plain > _LARGEST_INTEGER else plain
-            found.append(self._onnx.helper.make_attribute(column.name, plain))
-        return found
+            attributes.append(self._onnx.helper.make_attribute(column.name, plain))
+        return attributes
 
     def _info(self, name: str, tensor: Tensor) -> onnx.ValueInfoProto:
         kinds = self._onnx.TensorProto

@@ -63,16 +63,16 @@ def trace_document(engine: Engine, chosen: Collection[int] | None = None) -> dic
 
 def _named(process: int, name: str, thread: int | None = None) -> Iterator[_Event]:
     what = "process" if thread is None else "thread"
-    place = {"pid": process, "tid": thread or 0, "ph": "M", "ts": 0}
-    yield {**place, "name": f"{what}_name", "args": {"name": name}}
+    ids = {"pid": process, "tid": thread or 0, "ph": "M", "ts": 0}
+    yield {**ids, "name": f"{what}_name", "args": {"name": name}}
     order = process if thread is None else thread
-    yield {**place, "name": f"{what}_sort_index", "args": {"sort_index": order}}
+    yield {**ids, "name": f"{what}_sort_index", "args": {"sort_index": order}}
 
 
 def _layers(timed: list[Layer]) -> Iterator[_Event]:
     yield from _named(LAYERS, "layers (profile, averages)")
     threads = {None: 0} | {layer.stream: 1 + layer.stream for layer in timed if layer.stream is not None}
-    for stream in sorted({layer.stream for layer in timed}, key=lambda one: threads[one]):
+    for stream in sorted({layer.stream for layer in timed}, key=threads.__getitem__):
         name = "stream not stated" if stream is None else f"stream {stream}"
         yield from _named(LAYERS, name, threads[stream])
     start = 0.0
@@ -86,12 +86,12 @@ def _layers(timed: list[Layer]) -> Iterator[_Event]:
             "dur": round(duration, 6),
             "pid": LAYERS,
             "tid": threads[layer.stream],
-            "args": _told(layer),
+            "args": _arguments(layer),
         }
         start += duration
 
 
-def _told(layer: Layer) -> dict[str, Any]:
+def _arguments(layer: Layer) -> dict[str, Any]:
     facts = {
         "index": layer.index,
         "layer_type": layer.layer_type,

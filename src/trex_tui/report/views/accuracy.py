@@ -40,7 +40,7 @@ _DIFFERENCES = (
         "types",
         "type",
         value=lambda output: output.dtypes,
-        format=lambda types: " → ".join(dict.fromkeys(one or MISSING for one in types)),
+        format=lambda types: " → ".join(dict.fromkeys(type_ or MISSING for type_ in types)),
     ),
     _value("mae", "MAE", _digits),
     _value("max_abs", "max |d|", _digits),
@@ -105,9 +105,9 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
         result = read_accuracy(path)
     except ArtifactError as error:
         return AccuracyEvidence(path, None, refusal=f"{path} {error.diagnostic.message}")
-    references, first = _places_of(result.reference, engines)
-    tests, second = _places_of(result.test, engines)
-    reference, test = _told_apart(result, references, tests, engines)
+    references, first = _find_engines(result.reference, engines)
+    tests, second = _find_engines(result.test, engines)
+    reference, test = _distinguish(result, references, tests, engines)
     proof = "name" if "name" in (first, second) else "sha256"
     # Of one engine alone it is told what it was held against; of several, only what is among them.
     is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
@@ -118,7 +118,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     return AccuracyEvidence(path, result, refusal=why)
 
 
-def _places_of(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
+def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
     """Which engines a side may be, and by what they were recognised; several have the same plan, byte for byte."""
     if side.kind == "onnx":
         return [], ""
@@ -135,7 +135,7 @@ def _places_of(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int]
     return (named, "name") if len(named) == 1 else ([], "")
 
 
-def _told_apart(
+def _distinguish(
     result: AccuracyResult, references: Sequence[int], tests: Sequence[int], engines: Sequence[Engine]
 ) -> tuple[int | None, int | None]:
     """The place of each side, never one for both; of engines with the same plan those whose names and directories fit.
@@ -194,11 +194,11 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
     Args:
         evidence: How the sides were recognised, where engines are at hand.
     """
-    fallen = [one for one in result.gates if one.fell]
+    fallen = [gate for gate in result.gates if gate.fell]
     if result.gates:
         lines = [
-            f"{'FELL' if one.fell else 'held'}  {printable(one.gate)}  {printable(one.output)}  —  {printable(one.why)}"
-            for one in (*fallen, *(one for one in result.gates if not one.fell))
+            f"{'FELL' if gate.fell else 'held'}  {printable(gate.gate)}  {printable(gate.output)}  —  {printable(gate.why)}"
+            for gate in (*fallen, *(gate for gate in result.gates if not gate.fell))
         ]
         yield Section("accuracy-gates", "Accuracy gates", sentences=lines, is_warning=bool(fallen))
     title = f"Accuracy of {_name(result.test)} against {_name(result.reference)}"
@@ -212,17 +212,17 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
     """Every result that lies with the engines: those about them in full, the others by name."""
     sections: list[Section] = []
-    for one in accuracy_evidence(engines):
-        if one.refusal or one.result is None:
-            sections.append(Section("accuracy", "Accuracy", sentences=[printable(one.refusal)]))
+    for evidence in accuracy_evidence(engines):
+        if evidence.refusal or evidence.result is None:
+            sections.append(Section("accuracy", "Accuracy", sentences=[printable(evidence.refusal)]))
         else:
-            sections += accuracy_sections(one.result, one)
+            sections += accuracy_sections(evidence.result, evidence)
     for number, section in enumerate(sections, start=1):
         yield replace(section, id=f"accuracy-{number}")
 
 
 def _sentences(result: AccuracyResult, evidence: AccuracyEvidence | None) -> Iterator[str]:
-    samples = max((one.counts.get("samples", 0) for one in result.outputs), default=0)
+    samples = max((output.counts.get("samples", 0) for output in result.outputs), default=0)
     kind = result.inputs.get("kind")
     what = "random input" if kind == "random" else "input"
     if samples:
@@ -268,17 +268,17 @@ def _name(side: ComparedSide) -> str:
 
 def accuracy_documents(engines: Sequence[Engine]) -> list[dict[str, Any]]:
     """The same as `engines_sections`, for JSON: a result about other engines has no outputs, and says why."""
-    found = []
-    for one in accuracy_evidence(engines):
-        shown = one.result if not one.refusal else None
-        found.append(
+    documents = []
+    for evidence in accuracy_evidence(engines):
+        shown = evidence.result if not evidence.refusal else None
+        documents.append(
             {
-                "path": str(one.path),
-                "reference": one.reference,
-                "test": one.test,
-                "proof": one.proof or None,
-                "refusal": one.refusal or None,
+                "path": str(evidence.path),
+                "reference": evidence.reference,
+                "test": evidence.test,
+                "proof": evidence.proof or None,
+                "refusal": evidence.refusal or None,
                 "result": plain(shown) if shown is not None else None,
             }
         )
-    return found
+    return documents

@@ -68,16 +68,16 @@ class Shown:
     @property
     def rows(self) -> Sequence[Block]:
         """The blocks that a table shows: those that differ in time or otherwise, the largest delta first."""
-        told = [block for block in self.blocks if block.delta_ms or block.changes or block.absent]
-        return told[: self.top]
+        blocks = [block for block in self.blocks if block.delta_ms or block.changes or block.absent]
+        return blocks[: self.top]
 
     @property
     def columns(self) -> Sequence[int]:
         """Places of the engines that tables show."""
-        places = range(len(self.comparison.engines))
-        if len(places) <= MOST_COLUMNS:
-            return places
-        best = [place for place in self.comparison.ranking if place != self.comparison.baseline]
+        positions = range(len(self.comparison.engines))
+        if len(positions) <= MOST_COLUMNS:
+            return positions
+        best = [position for position in self.comparison.ranking if position != self.comparison.baseline]
         return sorted([self.comparison.baseline, *best[: MOST_COLUMNS - 1]])
 
     @property
@@ -105,11 +105,11 @@ def filtered(comparison: Comparison, text: str) -> list[Block]:
     return [
         block
         for block in blocks
-        if any(not found.isdisjoint(layers) for found, layers in zip(matching, block.layers, strict=True))
+        if any(not indices.isdisjoint(layers) for indices, layers in zip(matching, block.layers, strict=True))
     ]
 
 
-def layers_of(comparison: Comparison, block: Block, engine: int) -> list[Layer]:
+def find_layers(comparison: Comparison, block: Block, engine: int) -> list[Layer]:
     """Find the layers of an engine in a block."""
     return [comparison.engines[engine].layers[index] for index in block.layers[engine]]
 
@@ -124,13 +124,13 @@ def signed_ms(value: float | None, digits: int = 4) -> str:
     return ("−" if value < 0 else "+") + text
 
 
-def letter(place: int) -> str:
+def letter(position: int) -> str:
     """What an engine is called in the heads of tables: A, B, … Z, then AA."""
-    head, tail = divmod(place, 26)
+    head, tail = divmod(position, 26)
     return (letter(head - 1) if head else "") + chr(ord("A") + tail)
 
 
-def change_words(block: Block, *, brief: bool = False) -> str:
+def describe_changes(block: Block, *, brief: bool = False) -> str:
     """What is otherwise in a block, in a few words: `precision FP16→INT8, tactic`, `only in B`.
 
     Of more than two engines it says which, by the letters of their columns: `not in D; B, C: tactic, formats`.
@@ -139,19 +139,21 @@ def change_words(block: Block, *, brief: bool = False) -> str:
         brief: Of precisions only which they are, where there is little room.
     """
     if block.is_one_sided:
-        return f"only in {letter(next(place for place, layers in enumerate(block.layers) if layers))}"
-    told: dict[str, list[str]] = {}
-    for place in range(len(block.layers)):
-        changes = [_change_words(change, brief=brief) for change in block.changes if change.engine == place]
+        return f"only in {letter(next(position for position, layers in enumerate(block.layers) if layers))}"
+    letters: dict[str, list[str]] = {}
+    for position in range(len(block.layers)):
+        changes = [
+            _describe_change(change, brief=brief) for change in block.changes if change.engine == position
+        ]
         if changes:
-            told.setdefault(", ".join(changes), []).append(letter(place))
+            letters.setdefault(", ".join(changes), []).append(letter(position))
     absent = [f"not in {', '.join(map(letter, block.absent))}"] if block.absent else []
     if len(block.layers) == 2:
-        return "; ".join(told)
-    return "; ".join([*absent, *(f"{', '.join(letters)}: {words}" for words, letters in told.items())])
+        return "; ".join(letters)
+    return "; ".join([*absent, *(f"{', '.join(names)}: {text}" for text, names in letters.items())])
 
 
-def _change_words(change: Change, *, brief: bool, most: int = 24) -> str:
+def _describe_change(change: Change, *, brief: bool, most: int = 24) -> str:
     kind, before, after = change.kind, printable(change.before), printable(change.after)
     if kind is ChangeKind.TACTIC or len(before) + len(after) > most:
         return kind.value
@@ -170,9 +172,9 @@ def shorten_parts(text: str, width: int) -> str:
     if left < LEAST_PART * len(parts):
         return _head(text, width)
     # The shortest takes what it needs, and what it leaves goes to the next.
-    for waiting, place in enumerate(sorted(range(len(parts)), key=lambda place: len(parts[place]))):
-        parts[place] = _head(parts[place], left // (len(parts) - waiting))
-        left -= len(parts[place])
+    for waiting, position in enumerate(sorted(range(len(parts)), key=lambda position: len(parts[position]))):
+        parts[position] = _head(parts[position], left // (len(parts) - waiting))
+        left -= len(parts[position])
     return "; ".join(parts)
 
 
@@ -193,8 +195,8 @@ def sections(shown: Shown) -> Iterator[Section]:
         has_fallen = any(result.fell for result in shown.gates)
         yield Section("gates", "Gates", sentences=lines, is_warning=has_fallen)
     yield Section("engines", "Engines", tables=[_engines(comparison)])
-    for place in shown.columns:
-        difference, verdict = comparison.differences[place], comparison.verdicts[place]
+    for position in shown.columns:
+        difference, verdict = comparison.differences[position], comparison.verdicts[position]
         if difference is not None and verdict is not None:
             yield _difference(comparison, difference, verdict)
     yield from engines_sections(comparison.engines)
@@ -225,13 +227,13 @@ def _engines(comparison: Comparison) -> Table:
         Column("weights_bytes", "weights", is_number=True),
     )
     rows = []
-    for place, (side, engine) in enumerate(zip(comparison.sides, comparison.engines, strict=True)):
+    for position, (side, engine) in enumerate(zip(comparison.sides, comparison.engines, strict=True)):
         latency = end_to_end(engine)
         median = latency.summary.median_ms if latency else None
-        is_baseline = place == comparison.baseline
+        is_baseline = position == comparison.baseline
         rows.append(
             (
-                letter(place),
+                letter(position),
                 Cell(side.label, printable(side.label) + (" (baseline)" if is_baseline else "")),
                 side.device,
                 side.tensorrt_version,
@@ -247,13 +249,13 @@ def _engines(comparison: Comparison) -> Table:
 
 
 def _difference(comparison: Comparison, difference: Difference, verdict: Verdict) -> Section:
-    place = difference.engine
+    position = difference.engine
     lines = [printable(difference.headline), f"End to end: {verdict.outcome.value}: {printable(verdict.why)}"]
     lines += [f"  {printable(text)}" for text, _ in reason_lines(difference, MOST_REASONS)]
     if matches := matches_text(difference):
         lines.append(f"Blocks matched: {matches}.")
-    title = f"{letter(place)} against {letter(comparison.baseline)}"
-    return Section(f"difference-{letter(place).lower()}", title, sentences=lines)
+    title = f"{letter(position)} against {letter(comparison.baseline)}"
+    return Section(f"difference-{letter(position).lower()}", title, sentences=lines)
 
 
 def reason_lines(difference: Difference, most: int) -> list[tuple[str, Reason | None]]:
@@ -276,12 +278,12 @@ def matches_text(difference: Difference) -> str:
 
 def ranked(comparison: Comparison) -> Iterator[tuple[int | None, int, float | None, float | None]]:
     """Rank, index, milliseconds and ratio to the best of each engine; None where the time is unknown."""
-    best = next((comparison.ranking_ms[place] for place in comparison.ranking), None)
-    for rank, place in enumerate(comparison.ranking, start=1):
-        value = comparison.ranking_ms[place]
+    best = next((comparison.ranking_ms[position] for position in comparison.ranking), None)
+    for rank, position in enumerate(comparison.ranking, start=1):
+        value = comparison.ranking_ms[position]
         yield (
             None if value is None else rank,
-            place,
+            position,
             value,
             value / best if value is not None and best else None,
         )
@@ -297,36 +299,39 @@ def _ranking(comparison: Comparison) -> Section:
     rows = [
         (
             rank,
-            Cell(label := comparison.sides[place].label, f"{letter(place)} {printable(label)}"),
+            Cell(label := comparison.sides[position].label, f"{letter(position)} {printable(label)}"),
             value,
             ratio,
         )
-        for rank, place, value, ratio in ranked(comparison)
+        for rank, position, value, ratio in ranked(comparison)
     ]
     table = make_table("ranking", columns, rows, noun="engine")
     return Section("ranking", "Ranking", sentences=[f"By {comparison.ranked_by}."], tables=[table])
 
 
-def _delta_columns(places: Sequence[int]) -> Iterator[Column]:
-    for place in places:
-        key = f"{letter(place).lower()}_delta_ms"
-        yield Column(key, f"Δ {letter(place)}", is_number=True, format=signed_ms)
+def _delta_columns(positions: Sequence[int]) -> Iterator[Column]:
+    for position in positions:
+        key = f"{letter(position).lower()}_delta_ms"
+        yield Column(key, f"Δ {letter(position)}", is_number=True, format=signed_ms)
 
 
 def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
     """A matrix: a row per group, a column per engine, then the deltas."""
-    comparison, places = shown.comparison, shown.columns
+    comparison, positions = shown.comparison, shown.columns
     if not rows or [row.key for row in rows] == [""]:
         return None
-    others = [place for place in places if place != comparison.baseline]
+    others = [position for position in positions if position != comparison.baseline]
     cells = [
         (
             Cell(row.key, printable(row.key) or "(no module)"),
             *(
-                Cell(row.latency_ms[place], f"{format_ms(row.latency_ms[place])} ({row.layers[place]})")
-                for place in places
+                Cell(
+                    row.latency_ms[position],
+                    f"{format_ms(row.latency_ms[position])} ({row.layers[position]})",
+                )
+                for position in positions
             ),
-            *(row.deltas_ms[place] for place in others),
+            *(row.deltas_ms[position] for position in others),
         )
         for row in rows[:MOST_GROUPS]
     ]
@@ -334,15 +339,17 @@ def _groups(id_: str, shown: Shown, rows: Sequence[Row]) -> Table | None:
         cells.append(
             (
                 Cell(None, plural(len(rest), "other")),
-                *(sum_known(row.latency_ms[place] for row in rest) for place in places),
-                *(sum_known(row.deltas_ms[place] for row in rest) for place in others),
+                *(sum_known(row.latency_ms[position] for row in rest) for position in positions),
+                *(sum_known(row.deltas_ms[position] for row in rest) for position in others),
             )
         )
     columns = (
         Column("group", "", flex=True),
         *(
-            Column(f"{letter(place).lower()}_latency_ms", f"{letter(place)} ms (layers)", is_number=True)
-            for place in places
+            Column(
+                f"{letter(position).lower()}_latency_ms", f"{letter(position)} ms (layers)", is_number=True
+            )
+            for position in positions
         ),
         *_delta_columns(others),
     )
@@ -356,18 +363,18 @@ def sum_known(values: Iterable[float | None]) -> float | None:
 
 
 def _blocks(shown: Shown) -> Section:
-    comparison, places = shown.comparison, shown.columns
+    comparison, positions = shown.comparison, shown.columns
     if not shown.rows:
         sentence = "Nothing differs: every block has the same time and the same layers."
         return Section("blocks", "Layers", sentences=[sentence])
-    others = [place for place in places if place != comparison.baseline]
+    others = [position for position in positions if position != comparison.baseline]
     columns = (
         Column("block", "block", flex=True),
         Column("layers", "layers"),
         Column("match", "match"),
         *(
-            Column(f"{letter(place).lower()}_latency_ms", f"{letter(place)} ms", is_number=True)
-            for place in places
+            Column(f"{letter(position).lower()}_latency_ms", f"{letter(position)} ms", is_number=True)
+            for position in positions
         ),
         *_delta_columns(others),
         Column("changed", "changed", flex=True, shorten=shorten_parts),
@@ -377,9 +384,9 @@ def _blocks(shown: Shown) -> Section:
             block_name(comparison, block),
             block.shape,
             block.match,
-            *(block.latency_ms[place] if block.layers[place] else None for place in places),
-            *(block.deltas_ms[place] for place in others),
-            Cell(changed := change_words(block), changed),
+            *(block.latency_ms[position] if block.layers[position] else None for position in positions),
+            *(block.deltas_ms[position] for position in others),
+            Cell(changed := describe_changes(block), changed),
         )
         for block in shown.rows
     ]
@@ -391,8 +398,8 @@ def block_name(comparison: Comparison, block: Block) -> str:
     """What to call a block, not yet harmless: its label, or the name of its first layer."""
     if block.label:
         return block.label
-    place = next(place for place, layers in enumerate(block.layers) if layers)
-    return layers_of(comparison, block, place)[0].name
+    position = next(position for position, layers in enumerate(block.layers) if layers)
+    return find_layers(comparison, block, position)[0].name
 
 
 def diff_document(shown: Shown) -> dict[str, Any]:
@@ -407,7 +414,7 @@ def diff_document(shown: Shown) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "align": comparison.align.value,
         "per_batch": comparison.per_batch,
-        "engines": [_engine(comparison, place) for place in range(len(comparison.engines))],
+        "engines": [_engine(comparison, position) for position in range(len(comparison.engines))],
         "cautions": plain(comparison.cautions),
         "verdict": plain(comparison.verdict),
         "verdicts": plain(comparison.verdicts),
@@ -430,8 +437,8 @@ def diff_document(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _engine(comparison: Comparison, place: int) -> dict[str, Any]:
-    side, engine = comparison.sides[place], comparison.engines[place]
+def _engine(comparison: Comparison, position: int) -> dict[str, Any]:
+    side, engine = comparison.sides[position], comparison.engines[position]
     latency = end_to_end(engine)
     return {
         "name": side.label,
@@ -452,10 +459,12 @@ def _engine(comparison: Comparison, place: int) -> dict[str, Any]:
 
 
 def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
-    places = range(len(comparison.engines))
+    positions = range(len(comparison.engines))
     return {
         "index": block.index,
-        "layers": [[layer.name for layer in layers_of(comparison, block, place)] for place in places],
+        "layers": [
+            [layer.name for layer in find_layers(comparison, block, position)] for position in positions
+        ],
         "layer_indices": [list(indices) for indices in block.layers],
         "label": block.label,
         "kind": block.kind,
@@ -470,7 +479,7 @@ def _block(comparison: Comparison, block: Block) -> dict[str, Any]:
         "ratio": plain(block.ratio),
         "changed": [kind.value for kind in block.changed],
         "changes": plain(block.changes),
-        "changed_by_engine": [[kind.value for kind in block.changed_in(place)] for place in places],
+        "changed_by_engine": [[kind.value for kind in block.changed_in(position)] for position in positions],
         "not_in": list(block.absent),
     }
 
@@ -493,24 +502,24 @@ def diff_csv(shown: Shown) -> str:
     Of more than two engines there is a column per engine of what changed in it, too, behind all that two have.
     """
     comparison = shown.comparison
-    places = range(len(comparison.engines))
-    heads = [f"{name}_{place}" for name in ("layers", "latency_ms", "delta_ms") for place in places]
+    positions = range(len(comparison.engines))
+    heads = [f"{name}_{position}" for name in ("layers", "latency_ms", "delta_ms") for position in positions]
     headings = ["block", "kind", "module", "evidence", "confidence", *heads, "changed", "label"]
-    if len(places) > 2:
-        headings += [f"changed_{place}" for place in places]
+    if len(positions) > 2:
+        headings += [f"changed_{position}" for position in positions]
     ordered = sorted(shown.blocks, key=lambda block: block.index)
     return csv_text(headings, (_csv_row(comparison, block) for block in ordered))
 
 
 def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
     yield from (block.index, block.kind, "/".join(block.module), block.match.value, f"{block.confidence:.2f}")
-    places = range(len(comparison.engines))
-    for place in places:
-        yield "; ".join(layer.name for layer in layers_of(comparison, block, place))
+    positions = range(len(comparison.engines))
+    for position in positions:
+        yield "; ".join(layer.name for layer in find_layers(comparison, block, position))
     yield from (*block.latency_ms, *block.deltas_ms)
     yield from (";".join(kind.value for kind in block.changed), block.label)
-    if len(places) > 2:
-        yield from (";".join(kind.value for kind in block.changed_in(place)) for place in places)
+    if len(positions) > 2:
+        yield from (";".join(kind.value for kind in block.changed_in(position)) for position in positions)
 
 
 def diff_markdown(shown: Shown) -> str:
@@ -524,4 +533,4 @@ def diff_page(shown: Shown) -> str:
 
 
 def _title(shown: Shown) -> str:
-    return " · ".join(printable(shown.comparison.sides[place].label) for place in shown.columns)
+    return " · ".join(printable(shown.comparison.sides[position].label) for position in shown.columns)

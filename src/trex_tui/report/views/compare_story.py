@@ -59,7 +59,7 @@ class Goal:
 
 @dataclass(slots=True)
 class Story:
-    """Lines; the target of a line is the place of its goal.
+    """Lines; the target of a line is the position of its goal.
 
     Attributes:
         totals: Number of the line where the totals begin; None if there are none.
@@ -79,13 +79,13 @@ class Story:
         self.goals.append(goal)
 
 
-def shaped_ms(value: float | None) -> str:
+def format_delta_ms(value: float | None) -> str:
     """A difference with its sign and a shape, so that neither colour nor a careful look is needed."""
     text = signed_ms(value)
     return {"+": f"{SLOWER} ", "−": f"{FASTER} "}.get(text[:1], "") + text
 
 
-def ratio_words(ratio: float | None) -> str:
+def format_ratio(ratio: float | None) -> str:
     """A ratio as a change in percent, with its sign; from a hundredfold on as a factor."""
     if ratio is None:
         return MISSING
@@ -101,12 +101,12 @@ def is_changed(block: Block) -> bool:
     return bool(block.changes or block.absent)
 
 
-def layer_ms(comparison: Comparison, place: int, layer: Layer) -> float | None:
+def layer_ms(comparison: Comparison, position: int, layer: Layer) -> float | None:
     """Latency of a layer as the comparison counts it: per sample if it does."""
-    return None if layer.latency_ms is None else layer.latency_ms / comparison.sides[place].per
+    return None if layer.latency_ms is None else layer.latency_ms / comparison.sides[position].per
 
 
-def formats_words(layer: Layer) -> str:
+def describe_formats(layer: Layer) -> str:
     """Type and layout of what goes in and out, each once: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if both are that."""
     parts = [
         ", ".join(dict.fromkeys(tensor.description for tensor in tensors)) or MISSING
@@ -118,50 +118,51 @@ def formats_words(layer: Layer) -> str:
 # The lines above and below the table
 
 
-def title_words(comparison: Comparison, width: int) -> str:
+def describe_engines(comparison: Comparison, width: int) -> str:
     """Which engines, and what can be said about each, in a line: names give way where there is no room."""
     count = len(comparison.cautions)
     warning = f"⚠ {plural(count, 'caution')} · " if count else ""
     warning += "per sample · " if comparison.per_batch else ""
-    verdicts = [_verdict_words(comparison, place) for place in range(len(comparison.engines))]
+    verdicts = [_describe_verdict(comparison, position) for position in range(len(comparison.engines))]
     names = [printable(side.label) for side in comparison.sides]
     taken = cell_len(warning) + sum(2 + cell_len(words) for words in verdicts) + 3 * (len(names) - 1)
     room = max(LEAST_NAME, (width - taken) // len(names))
     parts = [
-        f"{letter(place)} {shorten_middle(name, room)}{words}"
-        for place, (name, words) in enumerate(zip(names, verdicts, strict=True))
+        f"{letter(position)} {shorten_middle(name, room)}{words}"
+        for position, (name, words) in enumerate(zip(names, verdicts, strict=True))
     ]
     whole = warning + " · ".join(parts)
     if cell_len(whole) <= width:
         return whole
     # The table and the words beside it name the engines; what is said about each stands nowhere else in a line.
-    others = [(letter(place), verdicts[place]) for place in comparison.others]
+    others = [(letter(position), verdicts[position]) for position in comparison.others]
     named = warning + " · ".join(f"{name}{words}" for name, words in others)
     if cell_len(named) <= width:
         return named
     # The share of a difference tells it in fewer letters than its milliseconds.
     brief = " · ".join(
-        f"{letter(place)}{_verdict_words(comparison, place, is_brief=True)}" for place in comparison.others
+        f"{letter(position)}{_describe_verdict(comparison, position, is_brief=True)}"
+        for position in comparison.others
     )
     return (f"⚠ {count} · " if count else "") + ("per sample · " if comparison.per_batch else "") + brief
 
 
-def _verdict_words(comparison: Comparison, place: int, *, is_brief: bool = False) -> str:
-    verdict, difference = comparison.verdicts[place], comparison.differences[place]
+def _describe_verdict(comparison: Comparison, position: int, *, is_brief: bool = False) -> str:
+    verdict, difference = comparison.verdicts[position], comparison.differences[position]
     if verdict is None or difference is None:
         return ""
     if verdict.difference_ms is not None and verdict.difference_pct is not None:
-        ratio = ratio_words(1.0 + verdict.difference_pct / 100.0)
+        ratio = format_ratio(1.0 + verdict.difference_pct / 100.0)
         time = "" if is_brief else f" {signed_ms(verdict.difference_ms)} ms"
         return f": {verdict.outcome.value}{time} ({ratio})"
     if difference.delta_ms is not None:
-        ratio = ratio_words(difference.ratio)
+        ratio = format_ratio(difference.ratio)
         time = "" if is_brief else f", layers {signed_ms(difference.delta_ms)} ms"
         return f": {verdict.outcome.value}{time} ({ratio})"
     return f": {verdict.outcome.value}"
 
 
-def sum_words(
+def describe_sums(
     comparison: Comparison,
     blocks: Sequence[Block],
     remarks: Iterable[str] = (),
@@ -173,15 +174,15 @@ def sum_words(
     count = plural(len(comparison.blocks), "block")
     changed = " changed" if only_changed else ""
     parts = [count + changed if whole else f"{len(blocks)}{changed} of {count}"]
-    for place, side in enumerate(comparison.sides):
+    for position, side in enumerate(comparison.sides):
         total = format_ms(side.latency_sum_ms)
-        shown = format_ms(sum_known(block.latency_ms[place] for block in blocks))
-        parts.append(f"{letter(place)} {total}" if whole else f"{letter(place)} {shown}/{total}")
-    for place in comparison.others:
-        difference = comparison.differences[place]
+        shown = format_ms(sum_known(block.latency_ms[position] for block in blocks))
+        parts.append(f"{letter(position)} {total}" if whole else f"{letter(position)} {shown}/{total}")
+    for position in comparison.others:
+        difference = comparison.differences[position]
         total = signed_ms(difference.delta_ms if difference else None)
-        shown = signed_ms(sum_known(block.deltas_ms[place] for block in blocks))
-        name = "Δ" if len(comparison.engines) == 2 else f"Δ{letter(place)}"
+        shown = signed_ms(sum_known(block.deltas_ms[position] for block in blocks))
+        name = "Δ" if len(comparison.engines) == 2 else f"Δ{letter(position)}"
         parts.append(f"{name} {total}" if whole else f"{name} {shown}/{total}")
     parts[-1] += " ms"
     parts += remarks
@@ -191,17 +192,22 @@ def sum_words(
     return " · ".join(parts)
 
 
-def block_words(block: Block) -> str:
+def describe_block(block: Block) -> str:
     """Why a block is a block, in a line."""
     if block.is_one_sided:
         return block.why
     return f"{block.match.value} {100 * block.confidence:.0f} %: {block.why}"
 
 
-def layer_words(place: int, layer: Layer) -> str:
+def describe_layer(position: int, layer: Layer) -> str:
     """What a layer is, in a line."""
     precision = layer.precision.value if layer.precision else "precision unknown"
-    parts = [f"{letter(place)} layer {layer.index}", precision, layer.tactic or "", formats_words(layer)]
+    parts = [
+        f"{letter(position)} layer {layer.index}",
+        precision,
+        layer.tactic or "",
+        describe_formats(layer),
+    ]
     return " · ".join(part for part in (*parts, layer.name) if part)
 
 
@@ -217,8 +223,8 @@ def overview_story(comparison: Comparison, matrix: Matrix, width: int) -> Story:
     story = Story()
     for caution in comparison.cautions:
         story.say(caution.text, "warning", label="⚠")
-    for place in comparison.others:
-        difference, verdict = comparison.differences[place], comparison.verdicts[place]
+    for position in comparison.others:
+        difference, verdict = comparison.differences[position], comparison.verdicts[position]
         if difference is not None and verdict is not None:
             _difference(story, comparison, difference, verdict)
     _engines(story, comparison, width)
@@ -239,8 +245,8 @@ def overview_story(comparison: Comparison, matrix: Matrix, width: int) -> Story:
 
 
 def _difference(story: Story, comparison: Comparison, difference: Difference, verdict: Verdict) -> None:
-    place = difference.engine
-    story.say(f"{letter(place)} against {letter(comparison.baseline)}: {verdict.outcome.value}", "heading")
+    position = difference.engine
+    story.say(f"{letter(position)} against {letter(comparison.baseline)}: {verdict.outcome.value}", "heading")
     story.say(verdict.why)
     if verdict.outcome is not Outcome.UNKNOWN and verdict.method:
         story.say(verdict.method, "muted")
@@ -259,16 +265,16 @@ def _difference(story: Story, comparison: Comparison, difference: Difference, ve
 
 def _engines(story: Story, comparison: Comparison, width: int) -> None:
     story.say("Engines", "section")
-    for place, side in enumerate(comparison.sides):
-        engine = comparison.engines[place]
-        role = " (baseline)" if place == comparison.baseline else ""
+    for position, side in enumerate(comparison.sides):
+        engine = comparison.engines[position]
+        role = " (baseline)" if position == comparison.baseline else ""
         name = shorten_middle(printable(side.label), max(LEAST_NAME, width - 6 - len(role)))
-        story.say(f"{name}{role}", label=letter(place))
-        story.say("  " + " · ".join(_engine_facts(comparison, place, engine)), "muted", indent=2)
+        story.say(f"{name}{role}", label=letter(position))
+        story.say("  " + " · ".join(_engine_facts(comparison, position, engine)), "muted", indent=2)
 
 
-def _engine_facts(comparison: Comparison, place: int, engine: Engine) -> list[str]:
-    side = comparison.sides[place]
+def _engine_facts(comparison: Comparison, position: int, engine: Engine) -> list[str]:
+    side = comparison.sides[position]
     latency = end_to_end(engine)
     sample = " per sample" if side.per != 1 else ""
     facts = [
@@ -290,11 +296,11 @@ def _engine_facts(comparison: Comparison, place: int, engine: Engine) -> list[st
 
 def _ranking(story: Story, comparison: Comparison) -> None:
     story.say(f"Ranking, by {comparison.ranked_by}", "section")
-    for rank, place, value, ratio in ranked(comparison):
+    for rank, position, value, ratio in ranked(comparison):
         factor = "" if ratio is None else f" · {ratio:.3f}×"
         mark = MISSING if rank is None else str(rank)
-        name = printable(comparison.sides[place].label)
-        story.say(f"{letter(place)}  {format_ms(value)} ms{factor}  {name}", label=mark, indent=2)
+        name = printable(comparison.sides[position].label)
+        story.say(f"{letter(position)}  {format_ms(value)} ms{factor}  {name}", label=mark, indent=2)
 
 
 # Matrices
@@ -302,25 +308,32 @@ def _ranking(story: Story, comparison: Comparison) -> None:
 
 def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> list[str]:
     """A table of so many cells: without room for them, the differences of further engines are left out."""
-    places, others = range(len(comparison.engines)), list(comparison.others)
+    positions, others = range(len(comparison.engines)), list(comparison.others)
     entries = [(printable(row.key) or "(none)", row.latency_ms, row.deltas_ms) for row in rows[:MOST_GROUPS]]
     if rest := rows[MOST_GROUPS:]:
-        times = tuple(sum_known(row.latency_ms[place] for row in rest) for place in places)
-        deltas = tuple(sum_known(row.deltas_ms[place] for row in rest) for place in places)
+        times = tuple(sum_known(row.latency_ms[position] for row in rest) for position in positions)
+        deltas = tuple(sum_known(row.deltas_ms[position] for row in rest) for position in positions)
         entries.append((f"{len(rest)} more", times, deltas))
-    sums = tuple(one.delta_ms if one else 0.0 for one in comparison.differences)
+    sums = tuple(difference.delta_ms if difference else 0.0 for difference in comparison.differences)
     entries.append(("Σ", tuple(side.latency_sum_ms for side in comparison.sides), sums))
     cells = [
-        (name, [format_ms(times[place]) for place in places], [shaped_ms(found[place]) for place in others])
-        for name, times, found in entries
+        (
+            name,
+            [format_ms(times[position]) for position in positions],
+            [format_delta_ms(deltas[position]) for position in others],
+        )
+        for name, times, deltas in entries
     ]
-    heads = [f"{letter(place)} ms" for place in places], [f"Δ {letter(place)}" for place in others]
+    heads = (
+        [f"{letter(position)} ms" for position in positions],
+        [f"Δ {letter(position)}" for position in others],
+    )
     time_width = max(len(text) for _, times, _ in [("", *heads), *cells] for text in times)
-    delta_width = max(len(text) for _, _, found in [("", *heads), *cells] for text in found)
+    delta_width = max(len(text) for _, _, deltas in [("", *heads), *cells] for text in deltas)
     label = max(len("by"), *(cell_len(name) for name, _, _ in cells))
 
     def room(deltas: int) -> int:
-        return width - (time_width + 2) * len(places) - (delta_width + 2) * deltas
+        return width - (time_width + 2) * len(positions) - (delta_width + 2) * deltas
 
     shown = len(others)
     while shown > 1 and room(shown) < LEAST_LABEL:
@@ -329,8 +342,8 @@ def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> li
     return [
         _padded(name, label)
         + "".join(f"  {text:>{time_width}}" for text in times)
-        + "".join(f"  {text:>{delta_width}}" for text in found[:shown])
-        for name, times, found in [("", *heads), *cells]
+        + "".join(f"  {text:>{delta_width}}" for text in deltas[:shown])
+        for name, times, deltas in [("", *heads), *cells]
     ]
 
 
@@ -347,39 +360,41 @@ def block_story(comparison: Comparison, block: Block) -> Story:
     story.say(block_name(comparison, block), "heading")
     module = f" · module {'/'.join(block.module)}" if block.module else ""
     story.say(f"{block.kind} · layers {block.shape}{module}")
-    story.say(block_words(block))
+    story.say(describe_block(block))
     story.say("Time", "section")
-    for place in range(len(comparison.engines)):
-        story.say(_time_words(comparison, block, place), label=letter(place), indent=2)
+    for position in range(len(comparison.engines)):
+        story.say(_describe_time(comparison, block, position), label=letter(position), indent=2)
     if block.changes:
         story.say("What changed", "section")
         for change in block.changes:
             engine = "" if len(comparison.engines) == 2 else f"{letter(change.engine)} "
             words = f"{change.before or MISSING} → {change.after or MISSING}"
             story.say(words, label=f"{engine}{change.kind.value}", indent=2)
-    for place, indices in enumerate(block.layers):
+    for position, indices in enumerate(block.layers):
         for index in indices:
-            _layer(story, comparison, place, comparison.engines[place].layers[index])
+            _layer(story, comparison, position, comparison.engines[position].layers[index])
     return story
 
 
-def _time_words(comparison: Comparison, block: Block, place: int) -> str:
-    if not block.layers[place]:
-        return f"no layer · {shaped_ms(block.deltas_ms[place])} ms"
-    words = f"{format_ms(block.latency_ms[place])} ms"
-    if place == comparison.baseline:
+def _describe_time(comparison: Comparison, block: Block, position: int) -> str:
+    if not block.layers[position]:
+        return f"no layer · {format_delta_ms(block.deltas_ms[position])} ms"
+    words = f"{format_ms(block.latency_ms[position])} ms"
+    if position == comparison.baseline:
         return words
-    return f"{words} · {shaped_ms(block.deltas_ms[place])} ms · {ratio_words(block.ratios[place])}"
+    return (
+        f"{words} · {format_delta_ms(block.deltas_ms[position])} ms · {format_ratio(block.ratios[position])}"
+    )
 
 
-def _layer(story: Story, comparison: Comparison, place: int, layer: Layer) -> None:
-    story.say(f"Layer {layer.index} of {letter(place)}", "section")
-    story.link(layer.name, Goal(None, place, layer.index), indent=2)
+def _layer(story: Story, comparison: Comparison, position: int, layer: Layer) -> None:
+    story.say(f"Layer {layer.index} of {letter(position)}", "section")
+    story.link(layer.name, Goal(None, position, layer.index), indent=2)
     precision = layer.precision.value if layer.precision else MISSING
     story.say(
-        f"{format_ms(layer_ms(comparison, place, layer))} ms · {precision} · {layer.kind.value}", indent=2
+        f"{format_ms(layer_ms(comparison, position, layer))} ms · {precision} · {layer.kind.value}", indent=2
     )
     if layer.tactic:
         story.say(layer.tactic, label="tactic", indent=2)
-    if formats := formats_words(layer):
+    if formats := describe_formats(layer):
         story.say(formats, label="formats", indent=2)

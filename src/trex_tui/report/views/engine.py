@@ -37,8 +37,9 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Binding, Layer
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.errors import Diagnostic, Severity
-from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number
+from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
+from trex_tui.report.render_text import print_bars, print_facts
 from trex_tui.text import (
     format_bytes,
     format_count,
@@ -50,10 +51,11 @@ from trex_tui.text import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
     from trex_tui.report.views.lint import EngineReport
 
+SUMMARY_SCHEMA = "trex-tui/summary/1"
 MOST_TENSORS = 10
 MOST_REFORMATS = 10
 
@@ -95,12 +97,12 @@ def _memory(engine: Engine) -> dict[str, Any]:
 
 def _compute(engine: Engine) -> dict[str, Any]:
     computes = derived(engine).compute
-    known = [one.macs for one in computes if one.macs is not None]
+    known = [compute.macs for compute in computes if compute.macs is not None]
     return {
         "macs": sum(known) if known else None,
         "layers_with_macs": len(known),
-        "layers_without_macs": dict(Counter(one.reason for one in computes if one.reason)),
-        "by_tensor_cores": {one.key: plain(one) for one in by_tensor_cores(engine)},
+        "layers_without_macs": dict(Counter(compute.reason for compute in computes if compute.reason)),
+        "by_tensor_cores": {total.key: plain(total) for total in by_tensor_cores(engine)},
     }
 
 
@@ -131,8 +133,8 @@ def by_bound(engine: Engine, layers: Sequence[Layer]) -> list[Total]:
     points = derived(engine).roofline.points
 
     def bound(layer: Layer) -> str | None:
-        found = points[layer.index].bound
-        return found.value if found else None
+        limit = points[layer.index].bound
+        return limit.value if limit else None
 
     return total_by(engine, bound, (layer for layer in layers if layer.index in points))
 
@@ -223,9 +225,6 @@ def _memory_text(engine: Engine) -> str:
     return words + f"traffic {format_bytes(traffic)} per inference, weights included"
 
 
-SUMMARY_SCHEMA = "trex-tui/summary/1"
-
-
 def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic] = ()) -> dict[str, Any]:
     """The object that `summary --json` prints. Absent facts are None.
 
@@ -236,7 +235,7 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
     return {
         "schema": SUMMARY_SCHEMA,
         "engines": [engine_summary(engine) for engine in engines],
-        "diagnostics": [diagnostic_object(one) for one in diagnostics],
+        "diagnostics": [diagnostic_object(diagnostic) for diagnostic in diagnostics],
     }
 
 
@@ -255,9 +254,9 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "optimization_profile": engine.optimization_profile,
         "optimization_profiles": engine.optimization_profiles,
         "bindings": {
-            "inputs": [_binding(one) for one in engine.bindings if one.is_input],
-            "outputs": [_binding(one) for one in engine.bindings if one.is_input is False],
-            "undetermined": [_binding(one) for one in engine.bindings if one.is_input is None],
+            "inputs": [_binding(binding) for binding in engine.bindings if binding.is_input],
+            "outputs": [_binding(binding) for binding in engine.bindings if binding.is_input is False],
+            "undetermined": [_binding(binding) for binding in engine.bindings if binding.is_input is None],
         },
         "by_kind": _totals(total_by_kind(engine)),
         "by_precision": _totals(total_by_precision(engine)),
@@ -270,7 +269,7 @@ def engine_summary(engine: Engine) -> dict[str, Any]:
         "layers_hiding_weights": engine.layers_hiding_weights,
         **numbers(engine),
         "capture": capture_document(engine),
-        "diagnostics": [diagnostic_object(one) for one in engine.diagnostics],
+        "diagnostics": [diagnostic_object(diagnostic) for diagnostic in engine.diagnostics],
     }
 
 
@@ -317,7 +316,7 @@ def engine_facts(engine: Engine) -> list[tuple[str, str]]:
     return [
         *_identity_facts(engine),
         *_option_facts(engine.metadata),
-        ("Notes", notes_words(engine)),
+        ("Notes", count_notes(engine)),
         *_binding_facts(engine),
     ]
 
@@ -333,8 +332,8 @@ def _identity_facts(engine: Engine) -> list[tuple[str, str]]:
 
 def _binding_facts(engine: Engine) -> list[tuple[str, str]]:
     return [
-        ("Inputs", _bindings_text([one for one in engine.bindings if one.is_input])),
-        ("Outputs", _bindings_text([one for one in engine.bindings if one.is_input is False])),
+        ("Inputs", _bindings_text([binding for binding in engine.bindings if binding.is_input])),
+        ("Outputs", _bindings_text([binding for binding in engine.bindings if binding.is_input is False])),
     ]
 
 
@@ -359,7 +358,7 @@ def _latency_facts(engine: Engine) -> list[tuple[str, str]]:
 
 def doubt_sentences(engine: Engine) -> list[str]:
     """What the manifest of the capture says against the numbers, for people."""
-    texts = [printable(one.text) for one in doubts(engine)]
+    texts = [printable(doubt.text) for doubt in doubts(engine)]
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
 
@@ -387,9 +386,9 @@ def _layers_text(engine: Engine) -> str:
 
 def _bindings_text(bindings: Sequence[Binding], most: int = 6) -> str:
     words = []
-    for one in bindings[:most]:
-        shape = f" {format_shape(one.shape)}" if one.shape is not None else ""
-        words.append(printable(one.name) + shape + (f" {one.dtype.value}" if one.dtype else ""))
+    for binding in bindings[:most]:
+        shape = f" {format_shape(binding.shape)}" if binding.shape is not None else ""
+        words.append(printable(binding.name) + shape + (f" {binding.dtype.value}" if binding.dtype else ""))
     more = f", and {len(bindings) - most} more" if len(bindings) > most else ""
     return ", ".join(words) + more if words else "unknown"
 
@@ -429,20 +428,18 @@ def print_summary(engine: Engine, console: Console) -> None:
         ("Layer times", _profile_text(engine)),
         *condition_facts(engine),
     ]
-    console.print(_facts_grid(facts))
+    print_facts(facts, console)
     for title, totals in (("Kind", total_by_kind(engine)), ("Precision", total_by_precision(engine))):
         if totals:
             console.print()
-            console.print(_totals_table(title, totals, "█" if console.encoding.startswith("utf") else "#"))
+            print_bars(totals_table(f"by_{title.lower()}", title, totals), console)
     console.print()
-    numbers = number_sentences(engine).items()
-    console.print(
-        _facts_grid(
-            (label if index == 0 else "", sentence)
-            for label, sentences in numbers
-            for index, sentence in enumerate(sentences)
-        )
-    )
+    numbers = [
+        (label if index == 0 else "", sentence)
+        for label, sentences in number_sentences(engine).items()
+        for index, sentence in enumerate(sentences)
+    ]
+    print_facts(numbers, console)
     for sentence in doubt_sentences(engine):
         console.print(Text(f"caution: {sentence}", style="yellow"))
     for diagnostic in engine.diagnostics:
@@ -450,33 +447,28 @@ def print_summary(engine: Engine, console: Console) -> None:
     console.print()
 
 
-def _facts_grid(lines: Iterable[tuple[str, str]]) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
+def totals_table(
+    id: str,  # noqa: A002 - as the field of Table
+    title: str,
+    totals: Sequence[Total],
+    heading: str = "",
+    styles: Sequence[str] = (),
+) -> Table:
+    """Groups of layers with their time, a bar for each.
 
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column()
-    for label, value in lines:
-        grid.add_row(Text(label), Text(value))
-    return grid
-
-
-def _totals_table(title: str, totals: Sequence[Total], mark: str) -> RenderableType:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    table.add_column(title)
-    for heading in ("Layers", "ms", "%"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    top = max((total.latency_pct or 0.0 for total in totals), default=0.0)
-    for total in totals:
-        bar = mark * round(24 * (total.latency_pct or 0.0) / top) if top else ""
-        cells = (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
-        table.add_row(Text(total.key), *cells, Text(bar, style="cyan"))
-    return table
+    Args:
+        title: Of the column of groups.
+        styles: Of the bars, as `svg.style` names them.
+    """
+    columns = (
+        Column("key", title, value=lambda total: total.key),
+        Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
+        Column("latency_ms", "ms", value=lambda total: total.latency_ms, is_number=True, has_bar=True),
+        Column("latency_pct", "%", value=lambda total: total.latency_pct, is_number=True),
+    )
+    return make_table(
+        id, columns, totals, noun="group", title=heading or f"By {title.lower()}", styles=styles
+    )
 
 
 _USUAL = frozenset({"", "-1", "disabled", "default", "none"})
@@ -595,11 +587,11 @@ def bound_sentences(analysis: Analysis | None) -> list[str]:
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
 
-def notes_words(engine: Engine) -> str:
+def count_notes(engine: Engine) -> str:
     """How many diagnostics there are, by severity."""
     if not engine.diagnostics:
         return "none: nothing was wrong with the files"
-    counts = Counter(one.severity for one in engine.diagnostics)
+    counts = Counter(diagnostic.severity for diagnostic in engine.diagnostics)
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
     return ", ".join(plural(counts[severity], names[severity]) for severity in Severity if counts[severity])
 

@@ -72,7 +72,7 @@ def layer_lines(
         build: What the log of the build tells of it; nothing is said of the build where there are none.
     """
     yield Line(shorten_middle(printable(layer.name), LONGEST_HEADING), "heading")
-    yield Line(_first_words(layer))
+    yield Line(_describe(layer))
     yield from _time_lines(engine, layer)
     if findings:
         yield Line("Findings", "section")
@@ -101,8 +101,8 @@ def layer_lines(
             yield Line(value if isinstance(value, str) else json.dumps(value), label=key, indent=2)
 
 
-def _first_words(layer: Layer) -> str:
-    types = [one for one in (layer.layer_type, layer.parameter_type) if one]
+def _describe(layer: Layer) -> str:
+    types = [type_ for type_ in (layer.layer_type, layer.parameter_type) if type_]
     words = [layer.kind.value, layer.precision.value if layer.precision else "precision unknown"]
     words += [" / ".join(dict.fromkeys(types))] if types else ["only its name is known"]
     words += [f"stream {layer.stream}"] if layer.stream is not None else []
@@ -183,9 +183,9 @@ def _neighbour_lines(title: str, sign: str, others: Sequence[Neighbour]) -> Iter
     if not others:
         return
     yield Line(f"{title} ({len(others)})", "section")
-    for one in others[:MOST_NEIGHBOURS]:
-        yield _link_line(one.layer, f"{sign}{' ◉' if one.is_loop else ''}")
-    rest = [one.layer for one in others[MOST_NEIGHBOURS:]]
+    for neighbour in others[:MOST_NEIGHBOURS]:
+        yield _link_line(neighbour.layer, f"{sign}{' ◉' if neighbour.is_loop else ''}")
+    rest = [neighbour.layer for neighbour in others[MOST_NEIGHBOURS:]]
     if rest:
         yield Line(f"+{len(rest)} more, {format_ms(sum_latency_ms(rest))} ms", "muted", indent=2)
 
@@ -262,18 +262,18 @@ def _compute_lines(layer: Layer, facts: Derived | str | None) -> Iterator[Line]:
     if isinstance(facts, str):
         yield Line(facts, "muted", indent=2)
         return
-    product = _product_words(facts.compute[layer.index])
+    product = _describe_product(facts.compute[layer.index])
     if product:
         yield Line(product, label="M×N×K", indent=2)
     sentences = facts.roofline.describe(layer.index)
-    if all(one.startswith(("assumed:", "not ")) for one in sentences):
-        sentences = [one for one in sentences if one.startswith("not ")]
+    if all(sentence.startswith(("assumed:", "not ")) for sentence in sentences):
+        sentences = [sentence for sentence in sentences if sentence.startswith("not ")]
     for sentence in sentences:
         style = "muted" if sentence.startswith(("assumed:", "not ")) else "plain"
         yield Line(sentence, style, indent=2)
 
 
-def _product_words(compute: Compute) -> str:
+def _describe_product(compute: Compute) -> str:
     extents = (compute.m, compute.n, compute.k)
     if compute.macs is None or None in extents:
         return ""
@@ -305,7 +305,7 @@ def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Li
     kinds: dict[str, int] = {}
     for layer in group.layers:
         kinds[layer.kind.value] = kinds.get(layer.kind.value, 0) + 1
-    most = sorted(kinds.items(), key=lambda one: (-one[1], one[0]))
+    most = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     yield Line("Kinds", "section")
     yield Line(" · ".join(f"{count} {kind}" for kind, count in most), indent=2)
     slowest = hottest(group.layers, MOST_SLOWEST)
@@ -330,7 +330,7 @@ def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:
         yield Line(f"{plural(without, 'layer')} without a time", "muted")
 
 
-def targets_in(lines: Sequence[Line]) -> list[int]:
+def find_targets(lines: Sequence[Line]) -> list[int]:
     """Which of the lines lead to a layer."""
     return [number for number, line in enumerate(lines) if line.target is not None]
 

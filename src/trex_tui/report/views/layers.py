@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.modules import by_module, fused_words
-from trex_tui.analysis.structure import Total, hottest, total_by_kind, total_by_precision
+from trex_tui.analysis.structure import hottest, total_by_kind, total_by_precision
 from trex_tui.engine.columns import Column as LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -19,7 +19,7 @@ from trex_tui.report.document import Chart, Column, Section, Table, is_missing, 
 from trex_tui.report.render_csv import table_csv
 from trex_tui.report.render_markdown import table_markdown
 from trex_tui.report.render_text import print_table
-from trex_tui.report.views.engine import Subject, by_bound, by_tensor_cores, no_profile
+from trex_tui.report.views.engine import Subject, by_bound, by_tensor_cores, no_profile, totals_table
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, plural, printable
 
 if TYPE_CHECKING:
@@ -129,30 +129,6 @@ def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cel
     if column.name == "macs" or column.name.endswith("_per_s"):
         return format_count(value)
     return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def totals_table(
-    id: str,  # noqa: A002 - as the field of Table
-    title: str,
-    totals: Sequence[Total],
-    heading: str = "",
-    styles: Sequence[str] = (),
-) -> Table:
-    """Groups of layers with their time, a bar for each.
-
-    Args:
-        title: Of the column of groups.
-        styles: Of the bars, as `svg.style` names them.
-    """
-    columns = (
-        Column("key", title, value=lambda total: total.key),
-        Column("layers", "Layers", value=lambda total: total.layers, is_number=True),
-        Column("latency_ms", "ms", value=lambda total: total.latency_ms, is_number=True, has_bar=True),
-        Column("latency_pct", "%", value=lambda total: total.latency_pct, is_number=True),
-    )
-    return make_table(
-        id, columns, totals, noun="group", title=heading or f"By {title.lower()}", styles=styles
-    )
 
 
 def hot_sections(subject: Subject) -> Iterator[Section]:

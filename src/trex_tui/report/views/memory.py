@@ -43,7 +43,7 @@ def memory_figures(engine: Engine) -> MemoryFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveWords:
+class TensorText:
     """A value in memory, in words: its size, the layers it lives from and to, shape and type, name."""
 
     size: str
@@ -52,7 +52,7 @@ class LiveWords:
     name: str
 
 
-def peak_words(engine: Engine, activations: ActivationMemory) -> str:
+def describe_peak(engine: Engine, activations: ActivationMemory) -> str:
     """The peak, or why it is unknown."""
     if not engine.has_graph:
         return NO_LAYER_INFO
@@ -64,7 +64,7 @@ def peak_words(engine: Engine, activations: ActivationMemory) -> str:
     return f"peak {at_least}{format_bytes(activations.peak_bytes)} live at layer {activations.peak_index}"
 
 
-def here_words(activations: ActivationMemory, index: int) -> str:
+def describe_live(activations: ActivationMemory, index: int) -> str:
     """What is live at a layer."""
     if activations.peak_bytes is None:
         return ""
@@ -79,15 +79,15 @@ def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> l
     if engine.names_only:
         return [NAMES_ONLY]
     hidden = engine.layers_hiding_weights
-    told = (
+    sentences = (
         [f"{plural(hidden, 'layer hides its', 'layers hide their')} weights: sums are lower bounds."]
         if hidden
         else []
     )
     if activations is not None and activations.unknown:
         tensors = plural(activations.unknown, "tensor has", "tensors have")
-        told.append(f"{tensors} a dynamic shape or no type: not in the sums of what is live.")
-    return told
+        sentences.append(f"{tensors} a dynamic shape or no type: not in the sums of what is live.")
+    return sentences
 
 
 def weights_sentence(engine: Engine, layers: Sequence[Layer]) -> str:
@@ -100,13 +100,13 @@ def weights_sentence(engine: Engine, layers: Sequence[Layer]) -> str:
     return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
 
 
-def live_words(engine: Engine, values: Sequence[LiveTensor]) -> list[LiveWords]:
+def describe_tensors(engine: Engine, values: Sequence[LiveTensor]) -> list[TensorText]:
     """Values in words, with the most telling first as they come."""
-    return [_live_words(engine, value) for value in values]
+    return [_describe_tensor(engine, value) for value in values]
 
 
-def _live_words(engine: Engine, value: LiveTensor) -> LiveWords:
-    return LiveWords(
+def _describe_tensor(engine: Engine, value: LiveTensor) -> TensorText:
+    return TensorText(
         "unknown" if value.allocated_bytes is None else format_bytes(value.allocated_bytes),
         f"{value.first}–{value.last}" if value.last > value.first else str(value.first),
         _type_text(engine, value),
@@ -128,7 +128,7 @@ def memory_sections(subject: Subject) -> Iterator[Section]:
     """Weights and activations, and what is alive when most is."""
     engine = subject.engine
     activations = memory_figures(engine).activations
-    sentences = [as_sentence(peak_words(engine, activations)), *unknown_sentences(engine, activations)]
+    sentences = [as_sentence(describe_peak(engine, activations)), *unknown_sentences(engine, activations)]
     facts = memory_facts(engine, subject.analysis)
     if not engine.has_graph or engine.names_only:
         yield Section("memory", "Memory", sentences=list(dict.fromkeys(sentences)), facts=facts)

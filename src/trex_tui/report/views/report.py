@@ -108,13 +108,13 @@ def make_report(
         diagnostics: Of files that belong to none of them.
         top: Rows of a table; None for all.
     """
-    names = [printable(one.engine.name) for one in engines]
+    names = [printable(lint.engine.name) for lint in engines]
     title = (
         " · ".join(names) if len(names) < 4 else f"{names[0]} and {plural(len(names) - 1, 'other engine')}"
     )
     parts = [comparison_part(compared)] if compared else []
     parts += [
-        engine_part(number, one, top, is_alone=compared is None)
-        for number, one in enumerate(engines, start=1)
+        engine_part(number, lint, top, is_alone=compared is None)
+        for number, lint in enumerate(engines, start=1)
     ]
     return Document(title, parts, tuple(diagnostics))

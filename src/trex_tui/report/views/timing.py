@@ -101,7 +101,7 @@ class Times:
         return None if qps is None or self.batch is None else qps * self.batch
 
 
-def times_of(engine: Engine, batch: int | None = None) -> Times | None:
+def read_times(engine: Engine, batch: int | None = None) -> Times | None:
     """The timing run; None where no file tells of one.
 
     Args:
@@ -122,7 +122,7 @@ def times_of(engine: Engine, batch: int | None = None) -> Times | None:
     if enqueue is not None:
         series["enqueue"] = enqueue
     starts = whole.get(_START)
-    first = next((one for one in starts or () if one == one), 0.0)
+    first = next((start for start in starts or () if start == start), 0.0)
     stamps = [start - first for start in starts] if starts else None
     ends = () if "enqueueMs" in whole else whole.get("endEnqMs", ())
     resolution = stamp_resolution_ms(ends) if enqueue is not None else None
@@ -181,7 +181,7 @@ def _metrics(run: Times) -> Iterator[tuple[str, object]]:
 def known_series(statistics: TimingStatistics) -> list[tuple[str, str, SeriesStatistics]]:
     """Attribute, heading and statistics of each quantity that is known."""
     series = [(name, heading, getattr(statistics, name)) for name, heading in SERIES]
-    return [one for one in series if one[2] is not None]
+    return [entry for entry in series if entry[2] is not None]
 
 
 def _statistic(series: SeriesStatistics, name: str) -> float | None:
@@ -237,7 +237,9 @@ def percentiles_csv(run: Times) -> str:
     known = known_series(run.statistics)
     asked = sorted({*PERCENTILES, *(pct for _, _, series in known for pct in series.percentiles_ms)})
     headings = ["percentile", *(f"{name}_ms" for name, _, _ in known)]
-    return csv_text(headings, ([pct, *(one.percentiles_ms.get(pct) for _, _, one in known)] for pct in asked))
+    return csv_text(
+        headings, ([pct, *(series.percentiles_ms.get(pct) for _, _, series in known)] for pct in asked)
+    )
 
 
 def times_text(run: Times) -> str:
@@ -261,7 +263,7 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
     if run.batch is not None and run.samples_per_s is not None:
         yield "", f"{run.samples_per_s:.2f} samples/s at batch {run.batch} ({run.batch_source})"
     if statistics.stability is not None:
-        yield "Steadiness", steadiness_words(statistics.stability)
+        yield "Steadiness", describe_stability(statistics.stability)
     enqueue = enqueue_against_compute(run.engine, statistics)
     for place, sentence in enumerate(enqueue.sentences if enqueue else ()):
         yield "" if place else "Enqueue", sentence
@@ -274,12 +276,12 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
         yield "Note", note
 
 
-def steadiness_words(run: Stability) -> str:
+def describe_stability(run: Stability) -> str:
     """The verdict in a word, unless the sentences behind it begin with one."""
-    told = " ".join(run.sentences)
+    text = " ".join(run.sentences)
     if run.verdict is Verdict.STABLE:
-        return told
-    return f"{run.verdict.value}: {told}" if told else run.verdict.value
+        return text
+    return f"{run.verdict.value}: {text}" if text else run.verdict.value
 
 
 def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
@@ -296,7 +298,7 @@ def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
     steadiness = (
         "unknown: no timing rows in this set"
         if statistics.stability is None
-        else steadiness_words(statistics.stability)
+        else describe_stability(statistics.stability)
     )
     return [("Steadiness", steadiness), ("Source", statistics.origin)]
 
@@ -326,20 +328,21 @@ def _statistics_table(statistics: TimingStatistics) -> Table:
     """A row per quantity, a column per statistic; those that nothing is known of are left out."""
     series = known_series(statistics)
     percentiles = sorted(
-        {*PERCENTILES[1:], *(pct for _, _, one in series for pct in one.percentiles_ms)} - {50.0}
+        {*PERCENTILES[1:], *(pct for _, _, statistics_ in series for pct in statistics_.percentiles_ms)}
+        - {50.0}
     )
     names = ("min", "mean", "median", *(f"p{pct:g}" for pct in percentiles), "max", "std")
     columns = (
-        Column("quantity", "ms", value=lambda one: one[1]),
-        Column("count", "Queries", value=lambda one: one[2].count, is_number=True),
+        Column("quantity", "ms", value=lambda entry: entry[1]),
+        Column("count", "Queries", value=lambda entry: entry[2].count, is_number=True),
         *map(_statistic_column, names),
-        Column("cv_pct", "cv %", value=lambda one: one[2].cv_pct, is_number=True),
+        Column("cv_pct", "cv %", value=lambda entry: entry[2].cv_pct, is_number=True),
     )
     return drop_empty_columns(make_table("statistics", columns, series, noun="quantity"))
 
 
 def _statistic_column(name: str) -> Column:
-    return Column(f"{name}_ms", name, value=lambda one: _statistic(one[2], name), is_number=True)
+    return Column(f"{name}_ms", name, value=lambda entry: _statistic(entry[2], name), is_number=True)
 
 
 # Files
@@ -382,7 +385,7 @@ def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
         missing.append(
             f"The enqueue is a difference of stamps, which late in the run resolve {resolution:.2g} ms."
         )
-    values = [1.05 * value for one in shown for _, value in one.points]
+    values = [1.05 * value for series in shown for _, value in series.points]
     caption = Caption(
         f"Enqueue and compute · {run.engine.name}", tuple(words), tuple(missing), standalone=standalone
     )
@@ -395,4 +398,4 @@ def _thinned(x: Scale, places: Sequence[float], values: Sequence[float]) -> list
         return known
     fractions = [x.fraction(place) for place, _ in known]
     at, medians = column_medians(fractions, [value for _, value in known], _MEDIANS)
-    return [(x.low + one * (x.high - x.low), value) for one, value in zip(at, medians, strict=True)]
+    return [(x.low + fraction * (x.high - x.low), value) for fraction, value in zip(at, medians, strict=True)]
