@@ -242,7 +242,7 @@ class EngineSide:
         self._types = {output.name: output.dtype for output in outputs}
         return Signature(self._inputs, tuple(outputs), trace.tensorrt_version)
 
-    def _spec(self, name: str, dims: str, printed: str | None, told: Mapping[str, _Told]) -> TensorSpec:
+    def _spec(self, name: str, dims: str, printed: str | None, told: Mapping[str, TensorSpec]) -> TensorSpec:
         known = told.get(name)
         dtype = parse_data_type(printed) if printed else known.dtype if known else None
         try:
@@ -341,34 +341,27 @@ def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the layer information says of a tensor."""
-
-    dtype: DataType | None
-    is_linear: bool
-
-
-def _tensors_of(graph: Path) -> dict[str, _Told]:
+def _tensors_of(graph: Path) -> dict[str, TensorSpec]:
     """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
     try:
         info = read_layer_info(graph)
     except ArtifactError:
         return {}
-    found: dict[str, _Told] = {}
+    found: dict[str, TensorSpec] = {}
     for layer in info.layers:
         for side in ("Inputs", "Outputs"):
             tensors = layer.get(side)
             for one in tensors if isinstance(tensors, list) else ():
                 if isinstance(one, dict) and isinstance(one.get("Name"), str):
-                    found.setdefault(one["Name"], _told(one))
+                    found.setdefault(one["Name"], _described(one))
     for one in info.io_tensors:
         dtype = parse_data_type(str(one.get("DataType", "")))
-        found[one["Name"]] = _Told(dtype, found[one["Name"]].is_linear if one["Name"] in found else True)
+        is_linear = one["Name"] not in found or found[one["Name"]].is_linear
+        found[one["Name"]] = TensorSpec(one["Name"], None, dtype, is_linear)
     return found
 
 
-def _told(tensor: Mapping[str, Any]) -> _Told:
+def _described(tensor: Mapping[str, Any]) -> TensorSpec:
     def first(get: Callable[[str], Any], *keys: str) -> str:
         return next((value for key in keys if isinstance(value := get(key), str)), "")
 
@@ -377,7 +370,7 @@ def _told(tensor: Mapping[str, Any]) -> _Told:
     is_linear = layout.layout is None or (
         layout.vector == 1 and not layout.channels_last and layout.row_bytes == 1
     )
-    return _Told(dtype, is_linear)
+    return TensorSpec(tensor["Name"], None, dtype, is_linear)
 
 
 _QUIET = 3  # errors and worse
