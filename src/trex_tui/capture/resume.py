@@ -134,15 +134,15 @@ def read_inputs(options: CaptureOptions) -> dict[str, Any]:
     Raises:
         OSError: One cannot be read.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     if options.onnx is not None:
         model = Path(options.onnx)
         places = {one: Path(one) for one in external_data(model)}
-        found = {
+        files = {
             name: model.parent / place
             for name, place in places.items()
             if not place.is_absolute() and ".." not in place.parts and "\0" not in name
         }
         named = (options.calib, *(plugin for plugin in options.plugins if "/" in plugin))
-        found |= {one: Path(one) for one in named if one is not None}
-    return {name: file_entry(path) for name, path in sorted(found.items()) if path.is_file()}
+        files |= {one: Path(one) for one in named if one is not None}
+    return {name: file_entry(path) for name, path in sorted(files.items()) if path.is_file()}
