@@ -117,7 +117,6 @@ class Reported:
     is_integrated: bool = False
 
     def whole(self, key: str) -> int | None:
-        """A count, or None."""
         number = self.numbers.get(key)
         return None if number is None else round(number)
 

@@ -138,7 +138,6 @@ class GpuPeaks:
     def correction(
         self, quantity: str, name: str, quantities: Mapping[str, float | None]
     ) -> Correction | None:
-        """The correction of a quantity for a device, or None."""
         return next((one for one in self.corrections[quantity] if one.applies(name, quantities)), None)
 
     def is_geforce(self, name: str) -> bool:

@@ -197,12 +197,10 @@ class Group:
 
     @cached_property
     def latency_ms(self) -> float | None:
-        """Sum over the layers; None if none was profiled."""
         return sum_latency_ms(self.layers)
 
     @property
     def first_index(self) -> int:
-        """Index of the first layer."""
         return self.layers[0].index
 
     @cached_property

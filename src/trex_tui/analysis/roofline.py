@@ -138,12 +138,10 @@ class RooflinePoint(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The reasons in one line."""
         return "; ".join(self.reasons)
 
     @property
     def peak_flop_per_s(self) -> float | None:
-        """The peak used."""
         return self.peak.flop_per_s if self.peak else None
 
 

@@ -131,7 +131,6 @@ class Contents:
 
     @property
     def paths(self) -> list[Path]:
-        """The artifacts of `found`."""
         return [one.path for one in self.found]
 
 

@@ -32,10 +32,10 @@ from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
 from trex_tui.screens.services import services_of
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
     TextBlock,
     TextLine,
+    TextScroll,
     fact_lines,
     heading_line,
     sections,

@@ -59,11 +59,9 @@ class Pairing:
         self._among = among
 
     def traits(self, side: int) -> Traits:
-        """The engine of a side, 0 or 1."""
         return self.right if side else self.left
 
     def trait(self, side: int, layer: int) -> Trait:
-        """A layer of a side."""
         return self.traits(side).of[layer]
 
     def open(self, side: int) -> Iterator[int]:

@@ -265,7 +265,6 @@ class Traits:
         self.before, self.after = self._contract()
 
     def __len__(self) -> int:
-        """Layers of the engine."""
         return len(self.of)
 
     def _trait(self, layer: Layer) -> Trait:

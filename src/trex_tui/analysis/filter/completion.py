@@ -49,7 +49,6 @@ class Completion:
 
     @property
     def completed(self) -> str:
-        """The text with the first option."""
         return self.text[: self.start] + self.options[0]
 
     @property

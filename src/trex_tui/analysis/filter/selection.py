@@ -85,7 +85,6 @@ class EngineValues:
 
     @property
     def folded_names(self) -> list[str]:
-        """The names without their case."""
         if self._folded_names is None:
             self._folded_names = [layer.name.casefold() for layer in self._engine.layers]
         return self._folded_names
