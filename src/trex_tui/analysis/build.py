@@ -674,9 +674,9 @@ def _rows_of(
     rows = [row for trial in combination.runners for row in _timed_rows(trial, number)]
     times = [row.time_ms for row in rows if row.time_ms is not None]
     fastest = min(times, default=None)
-    chosen_at = _place_of_choice(rows, combination)
-    for place, row in enumerate(rows):
-        is_chosen = place == chosen_at
+    chosen_at = _index_of_choice(rows, combination)
+    for index, row in enumerate(rows):
+        is_chosen = index == chosen_at
         is_fastest = fastest is not None and row.time_ms == fastest
         yield row._replace(is_chosen=is_chosen, is_fastest=is_fastest, in_engine=is_chosen and in_engine)
     for trial in combination.runners:
@@ -692,18 +692,18 @@ def _timed_rows(trial: RunnerTrial, number: int) -> Iterator[TacticRow]:
         yield TacticRow(trial.line, number, trial.runner, trial.fastest_id, None, "", trial.fastest_ms)
 
 
-def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
+def _index_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
     """Which row was chosen; the fastest of them if a tactic was timed more than once."""
     if combination.chosen_id is None:
         return None
-    places = [
-        place
-        for place, row in enumerate(rows)
+    indices = [
+        index
+        for index, row in enumerate(rows)
         if row.runner == combination.chosen_runner and row.id == combination.chosen_id
     ]
     return min(
-        places,
-        key=lambda place: math.inf if (time := rows[place].time_ms) is None else time,
+        indices,
+        key=lambda index: math.inf if (time := rows[index].time_ms) is None else time,
         default=None,
     )
 
@@ -711,8 +711,8 @@ def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> i
 def _kernel_rows(trial: RunnerTrial, number: int, kernels: frozenset[str | None]) -> Iterator[TacticRow]:
     """What Myelin tried for each operator inside; it takes the first of each table."""
     for table in trial.myelin:
-        for place, tactic in enumerate(table.tactics):
-            is_first = place == 0
+        for index, tactic in enumerate(table.tactics):
+            is_first = index == 0
             yield TacticRow(
                 table.line,
                 number,
