@@ -299,7 +299,7 @@ class TestSuppressions:
         config = LintConfig(suppressions=(suppression(("AAA",)),))
         found = run(engine_of(tmp_path, 1.0, 2.0, 3.0), config, rules)
         assert [one.rule.id for one in found.findings] == ["BBB001"]
-        assert [one.judged.layers for one in found.suppressed] == [(0, 1, 2), ()]
+        assert [one.layers for one in found.suppressed] == [(0, 1, 2), ()]
         assert {(one.reason, one.origin) for one in found.suppressed} == {
             ("it is right", "a.toml: lint.suppress[1]")
         }
@@ -312,7 +312,7 @@ class TestSuppressions:
         (judged,) = found.findings
         assert (judged.layers, judged.stake_ms, judged.suppressed_layers) == ((0, 2), 4.5, 1)
         (taken,) = found.suppressed
-        assert (taken.judged.layers, taken.judged.stake_ms) == ((1,), 2.0)
+        assert (taken.layers, taken.stake_ms) == ((1,), 2.0)
         assert found.by_layer.keys() == {0, 2}
 
     def test_all_layers_by_several(self, tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ class TestSuppressions:
         assert [one.layers for one in found.findings] == [
             ()
         ]  # a filter says nothing of the engine as a whole
-        assert [one.judged.layers for one in found.suppressed] == [(2,), (1,), (0,)]
+        assert [one.layers for one in found.suppressed] == [(2,), (1,), (0,)]
 
     def test_a_suppressed_finding_does_not_fail(self, tmp_path: Path) -> None:
         rules = [rule("AAA001", finding("AAA001", 0), severity=ERROR)]

@@ -23,7 +23,6 @@ from trex_tui.lint.model import (
     NotChecked,
     Rule,
     Severity,
-    Suppressed,
 )
 from trex_tui.lint.registry import registry
 from trex_tui.lint.savings import clamp_stakes, combine_stakes
@@ -80,7 +79,7 @@ def run(
     return LintResult(
         findings=findings,
         positives=tuple(judged for judged in ordered if judged.severity is Severity.GOOD),
-        suppressed=tuple(sorted(suppressed, key=lambda taken: _order(taken.judged))),
+        suppressed=tuple(sorted(suppressed, key=_order)),
         not_checked=tuple(sorted(not_checked, key=lambda missing: (missing.rule, missing.reason))),
         failed=tuple(failed),
         rules=tuple(rule.id for rule in chosen),
@@ -177,20 +176,20 @@ def _is_mild(finding: Finding, total_ms: float | None) -> bool:
 
 def _divide_suppressed(
     context: Context, every: Iterable[Judged], suppressions: Sequence[Suppression]
-) -> tuple[list[Judged], list[Suppressed]]:
+) -> tuple[list[Judged], list[Judged]]:
     """Findings as the suppressions leave them, and what they took."""
     if not suppressions:
         return list(every), []
     matching = [_matching_layers(context.engine, suppression) for suppression in suppressions]
     kept: list[Judged] = []
-    taken: list[Suppressed] = []
+    taken: list[Judged] = []
     for judged in every:
         rest: Judged | None = judged
         for suppression, layers in zip(suppressions, matching, strict=True):
             if rest is not None and (not suppression.rules or names_rule(suppression.rules, judged.rule)):
                 part, rest = _divide(rest, layers, context)
                 if part is not None:
-                    taken.append(Suppressed(part, suppression.reason, suppression.origin))
+                    taken.append(replace(part, reason=suppression.reason, origin=suppression.origin))
         if rest is not None:
             kept.append(rest)
     return kept, taken

@@ -1,4 +1,4 @@
-"""What makes a comparison less than it seems, in sentences to say before any number."""
+"""Comparison of engines, and cautions: what makes it less than it seems, in sentences to say before any number."""
 
 from __future__ import annotations
 

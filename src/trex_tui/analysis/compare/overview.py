@@ -1,4 +1,4 @@
-"""Engines side by side: facts, matrices, and who is fastest."""
+"""Overview of the engines of a comparison: facts, matrices, verdicts and ranking."""
 
 from __future__ import annotations
 
