@@ -51,7 +51,7 @@ def measure_comparing(repeat: int) -> Table:
             memory = f"{_peak_bytes(engines, mode) / 2**20:.0f}"
             table.add_row(f"{ours} × {theirs}", mode.value, *cells, f"{whole / floor:.2f}", memory)
     rows = [1.0 + 0.001 * (place * 7919 % 101) for place in range(TIMING_ROWS)]
-    verdict = _best(repeat, lambda: judge([rows], [rows], ("a", "b")))
+    verdict = _best(repeat, lambda: judge(rows, rows, ("a", "b")))
     table.caption = f"A verdict on 2 × {TIMING_ROWS} timing rows: {verdict * 1e3:.0f} ms"
     return table
 

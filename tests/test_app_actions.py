@@ -28,9 +28,8 @@ from trex_tui.widgets.chrome import KeyFooter
 from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.linked_text import LinkedText
 from trex_tui.widgets.neighbourhood import NeighbourhoodView
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.text_view import TextView
+from trex_tui.widgets.text_view import TextScroll, TextView
 from tui import (
     DIGITS,
     TO_LATENCY,

@@ -451,7 +451,7 @@ async def test_reading_blocks_nothing_and_ends_when_the_engine_is_left(tmp_path,
     small_engine(tmp_path / "b")
     async with running(tmp_path) as session:
         monkeypatch.setattr(shared, "read_build_log", reader)
-        monkeypatch.setattr(logs, "trace_of", lambda *_: None)
+        monkeypatch.setattr(logs, "read_trace", lambda *_: None)
         await session.press("enter")
         await session.until(lambda: not isinstance(session.app.screen, EnginesScreen))
         await session.press(TO_BUILD)
@@ -475,7 +475,7 @@ async def test_of_a_long_log_all_but_tactics_comes_first(tmp_path, monkeypatch):
 
     monkeypatch.setattr(building, "LONG_BYTES", 0)
     monkeypatch.setattr(shared, "read_build_log", slowly)
-    monkeypatch.setattr(logs, "trace_of", lambda *_: None)
+    monkeypatch.setattr(logs, "read_trace", lambda *_: None)
     shared.forget_logs()
     async with running(built(tmp_path), tab="build") as session:
         await session.until(lambda: "Reading tactics … 1.21 KiB of " in session.text)

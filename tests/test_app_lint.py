@@ -102,6 +102,20 @@ async def test_orders(tmp_path):
         assert rules(session) == by_severity
 
 
+async def test_rule_and_order_are_kept_when_read_again(tmp_path):
+    async with running(quantized_engine(tmp_path), tab="lint") as session:
+        before = pane(session)
+        before.table.cycle_sort("rule")
+        keys = before.table.sort_keys
+        await session.press("c")
+        session.app.screen.dismiss("QDQ001")
+        await session.until(lambda: set(rules(session)) == {"QDQ001"})
+        await session.press("R")
+        await session.until(lambda: pane(session) is not before and pane(session).result is not None)
+        assert set(rules(session)) == {"QDQ001"}
+        assert pane(session).table.sort_keys == keys
+
+
 async def test_one_rule_only_and_all_again(tmp_path):
     async with running(quantized_engine(tmp_path), tab="lint") as session:
         everything = rules(session)

@@ -280,7 +280,7 @@ async def test_hostile_names_in_palette_and_filter(tmp_path):
         await session.press("enter")
         await session.until(lambda: isinstance(session.app.screen, EngineScreen) and session.current == 4)
         await session.press("slash", *"[red]")
-        assert "/[red]  1 of 14" in session.text
+        await session.until(lambda: "/[red]  1 of 14" in session.text)
         session.filter_bar.query_one(Input).post_message(events.Paste("\x1b[31m"))
         await session.press(*"mark")
         assert session.screen.filter_text == "[red]mark"

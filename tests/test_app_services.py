@@ -17,12 +17,11 @@ from trex_tui.report.export import ExportFormat, default_directory, file_stem, t
 from trex_tui.report.path_completion import common_beginning, completions, typed_path
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.clipboard import MOST_BYTES, copied_words
-from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
+from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, OpenScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.export import ExportScreen
 from trex_tui.screens.loading import EngineLoaded, LoadingScreen
-from trex_tui.screens.open import OpenScreen
 from trex_tui.screens.text_screens import ExplainScreen
 from trex_tui.widgets.actions import TABS
 from trex_tui.widgets.chrome import SummaryLine

@@ -6,18 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.widgets.bars import Bar, BarTable, bar_lines
+from trex_tui.report.document import Column, Table
+from trex_tui.widgets.bars import bar_lines
 from trex_tui.widgets.chrome import fit_remark
 from trex_tui.widgets.strip_chart import column_of, column_values, index_at, strip_rows
 from trex_tui.widgets.text_view import fact_lines, heading_line, sections, sentence_line
 
+COLUMNS = (
+    Column("key", "Kind"),
+    Column("layers", "n", is_number=True),
+    Column("latency_ms", "ms", is_number=True, has_bar=True),
+    Column("latency_pct", "%", is_number=True),
+)
+ROWS = [("convolution", 53, 0.3833, 81.49), ("noop", 1, 0.0, 0.0)]
 TABLES = [
-    BarTable(
-        "By kind",
-        ("n", "ms", "%"),
-        (Bar("convolution", ("53", "0.3833", "81.49"), 1.0), Bar("noop", ("1", "0.0000", "0.00"), 0.0)),
-    ),
-    BarTable("Bound by", (), (), ("Nothing is known.",)),
+    Table("by_kind", COLUMNS, ROWS, title="By kind", styles=["", ""]),
+    Table("by_bound", COLUMNS, [], title="Bound by"),
 ]
 
 

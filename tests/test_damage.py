@@ -18,7 +18,7 @@ from helpers import REPOSITORY, write_graph, write_sample_set
 from test_artifacts_properties import GRAPHS, METADATA, PROFILES, TIMINGS
 from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine import load_engine
-from trex_tui.lint.trtexec_runs import version_of
+from trex_tui.lint.trtexec_runs import engine_version
 
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
@@ -72,7 +72,7 @@ def test_a_version_of_many_digits_is_none(tmp_path: Path) -> None:
     write_graph(tmp_path / "a.graph.json", [{"Name": "a"}])
     log = f"&&&& RUNNING TensorRT.trtexec [TensorRT v1004]\n[11/21/2026-10:00:00] [I] TensorRT version: 10.4.{'9' * 5000}\n"
     (tmp_path / "a.build.log").write_text(log, encoding="utf-8")
-    assert (version_of(load_engine(tmp_path)) or (10, 4))[:2] == (10, 4)
+    assert (engine_version(load_engine(tmp_path)) or (10, 4))[:2] == (10, 4)
 
 
 def test_the_examination_sees_what_gets_out() -> None:

@@ -18,7 +18,7 @@ from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression, find_config
 from trex_tui.lint.model import Severity
 from trex_tui.lint.registry import Registry
-from trex_tui.lint.suppression import append_suppression, filter_of, suppression_table
+from trex_tui.lint.suppression import append_suppression, make_filter, suppression_table
 
 RULES = Registry(
     (rule("CONV001"), rule("CONV003", thresholds={"waste_pct": 10.0, "least": 2.5}), rule("OK-TC"))
@@ -247,9 +247,9 @@ class TestWriting:
         write_graph(tmp_path / "net.graph.json", chain("one", name, "two", name + "x"), ["t0", "t4"])
         engine = load_engine(tmp_path)
         for indices in ([1], [0, 1], [2, 3]):
-            text = filter_of([engine.layers[index] for index in indices])
+            text = make_filter([engine.layers[index] for index in indices])
             assert [one.index for one in filter_layers(engine, text)] == indices
-        written = append_suppression(Path(CONFIG_NAME), [], filter_of([engine.layers[1]]), "x", RULES)
+        written = append_suppression(Path(CONFIG_NAME), [], make_filter([engine.layers[1]]), "x", RULES)
         assert [one.index for one in filter_layers(engine, written.layers)] == [1]
 
 

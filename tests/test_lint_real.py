@@ -21,7 +21,7 @@ from trex_tui.engine import Engine, load_engine
 from trex_tui.lint.model import Judged, LintResult
 from trex_tui.lint.registry import builtin_modules, collect
 from trex_tui.lint.run import run
-from trex_tui.lint.savings import union_of_stakes
+from trex_tui.lint.savings import combine_stakes
 
 GOLDEN = Path(__file__).parent / "golden" / "lint"
 RULES = collect(builtin_modules()).rules
@@ -76,7 +76,7 @@ def test_what_holds_for_every_engine(real: RealSet) -> None:
     assert (result.stakes.layers_ms or 0.0) <= total * (1 + 1e-9)
     alone = [one.stake_ms or 0.0 for one in result.findings]
     assert (result.stake_ms or 0.0) <= sum(alone) * (1 + 1e-9)
-    assert result.stakes == union_of_stakes(
+    assert result.stakes == combine_stakes(
         [one.finding for one in reversed(result.findings)],
         engine.latency_sum_ms,
         result.stakes.end_to_end_ms and _median_compute(engine),

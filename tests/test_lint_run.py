@@ -16,7 +16,7 @@ from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression
 from trex_tui.lint.model import Confidence, Finding, NotChecked, Severity
 from trex_tui.lint.run import NO_LAYERS, run
-from trex_tui.lint.savings import union_of_stakes, within_layers
+from trex_tui.lint.savings import clamp_stakes, combine_stakes
 
 WARNING, INFO, ERROR, GOOD = Severity.WARNING, Severity.INFO, Severity.ERROR, Severity.GOOD
 
@@ -151,11 +151,11 @@ class TestNumbers:
 
     def test_end_to_end_is_never_more_than_there_is(self) -> None:
         one = Finding("AAA001", "", (0,), stakes_ms={0: 1.0}, engine_stake_ms=9.0)
-        assert union_of_stakes([one], 1.0, 4.0).end_to_end_ms == 4.0
+        assert combine_stakes([one], 1.0, 4.0).end_to_end_ms == 4.0
         lone = Finding("AAA001", "", (0,), stakes_ms={0: 1.0})
-        assert union_of_stakes([lone], 2.0, 4.0).end_to_end_ms == 1.0
-        assert union_of_stakes([lone], None, 4.0).end_to_end_ms is None
-        assert union_of_stakes([], 2.0, 4.0).end_to_end_ms is None
+        assert combine_stakes([lone], 2.0, 4.0).end_to_end_ms == 1.0
+        assert combine_stakes([lone], None, 4.0).end_to_end_ms is None
+        assert combine_stakes([], 2.0, 4.0).end_to_end_ms is None
 
 
 LATENCIES = {0: 0.5, 1: 2.0, 2: 0.0, 3: 7.25}
@@ -171,8 +171,8 @@ FINDINGS = st.lists(
 
 @given(FINDINGS, st.randoms(use_true_random=False))
 def test_union_of_stakes(findings: list[Finding], random: object) -> None:
-    capped = [within_layers(one, LATENCIES) for one in findings]
-    total = union_of_stakes(capped)
+    capped = [clamp_stakes(one, LATENCIES) for one in findings]
+    total = combine_stakes(capped)
     assert (total.layers_ms or 0.0) <= sum(LATENCIES.values()) + 1e-9
     alone = [one.stake_ms for one in capped if one.stake_ms is not None]
     assert (total.total_ms or 0.0) <= sum(alone) + 1e-9
@@ -180,8 +180,8 @@ def test_union_of_stakes(findings: list[Finding], random: object) -> None:
     assert (total.total_ms is None) is (not alone)
     shuffled = list(capped)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert union_of_stakes(shuffled) == total
-    assert union_of_stakes([*capped, *capped]) == total
+    assert combine_stakes(shuffled) == total
+    assert combine_stakes([*capped, *capped]) == total
 
 
 class TestBrokenRules:
@@ -299,7 +299,7 @@ class TestSuppressions:
         config = LintConfig(suppressions=(suppression(("AAA",)),))
         found = run(engine_of(tmp_path, 1.0, 2.0, 3.0), config, rules)
         assert [one.rule.id for one in found.findings] == ["BBB001"]
-        assert [one.judged.layers for one in found.suppressed] == [(0, 1, 2), ()]
+        assert [one.layers for one in found.suppressed] == [(0, 1, 2), ()]
         assert {(one.reason, one.origin) for one in found.suppressed} == {
             ("it is right", "a.toml: lint.suppress[1]")
         }
@@ -312,7 +312,7 @@ class TestSuppressions:
         (judged,) = found.findings
         assert (judged.layers, judged.stake_ms, judged.suppressed_layers) == ((0, 2), 4.5, 1)
         (taken,) = found.suppressed
-        assert (taken.judged.layers, taken.judged.stake_ms) == ((1,), 2.0)
+        assert (taken.layers, taken.stake_ms) == ((1,), 2.0)
         assert found.by_layer.keys() == {0, 2}
 
     def test_all_layers_by_several(self, tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ class TestSuppressions:
         assert [one.layers for one in found.findings] == [
             ()
         ]  # a filter says nothing of the engine as a whole
-        assert [one.judged.layers for one in found.suppressed] == [(2,), (1,), (0,)]
+        assert [one.layers for one in found.suppressed] == [(2,), (1,), (0,)]
 
     def test_a_suppressed_finding_does_not_fail(self, tmp_path: Path) -> None:
         rules = [rule("AAA001", finding("AAA001", 0), severity=ERROR)]

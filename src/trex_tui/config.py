@@ -66,7 +66,6 @@ class ConfigTable:
     values: Mapping[str, Any]
 
     def place(self, key: str) -> str:
-        """File and key, for people."""
         return f"{self.path}: {self.prefix}{printable(key)}"
 
 

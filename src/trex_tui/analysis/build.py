@@ -296,9 +296,8 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
     for subject in subjects:
         found = tunings.get(subject.name) or owner_of(subject, by_node)
         owner = owners.get(found.name) if found is not None and found.name != subject.name else None
-        choices.append(
-            _choice(subject, found, reformats.get(subject.name), _Known(entry_formats, timed, owner))
-        )
+        reformat = reformats.get(subject.name)
+        choices.append(_choice(subject, found, reformat, owner, entry_formats, timed))
     return tuple(choices)
 
 
@@ -317,16 +316,10 @@ def by_tuning_time(trace: BuildTrace) -> list[LayerTuning]:
 
 def phase_shares(trace: BuildTrace) -> list[PhaseShare]:
     """Phases in the order they appear, one entry per kind and strategy."""
-    seconds: dict[tuple[PhaseKind, int | None], float] = {}
-    counts: Counter[tuple[PhaseKind, int | None]] = Counter()
+    seconds: dict[tuple[PhaseKind, int | None], list[float]] = {}
     for phase in trace.phases:
-        key = (phase.kind, phase.strategy)
-        seconds[key] = seconds.get(key, 0.0) + phase.seconds
-        counts[key] += 1
-    return [
-        PhaseShare(kind, strategy, total, counts[kind, strategy])
-        for (kind, strategy), total in seconds.items()
-    ]
+        seconds.setdefault((phase.kind, phase.strategy), []).append(phase.seconds)
+    return [PhaseShare(*key, sum(parts), len(parts)) for key, parts in seconds.items()]
 
 
 def build_seconds(phases: Iterable[Phase]) -> float | None:
@@ -342,42 +335,36 @@ def build_seconds(phases: Iterable[Phase]) -> float | None:
 _Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known beside a layer and its tuning.
-
-    Attributes:
-        entry_formats: Layer and tensor -> the format a reformat brings the tensor into.
-        timed: See `_timed_before`.
-        owner: For a kernel of a Myelin layer, the whole layer as the log lists it.
-    """
-
-    entry_formats: dict[tuple[str, str], str]
-    timed: _Timed
-    owner: Subject | None
-
-
 def _choice(
     subject: Subject,
     tuning: LayerTuning | None,
     reformat: InsertedReformat | None,
-    known: _Known,
+    owner: Subject | None,
+    entry_formats: dict[tuple[str, str], str],
+    timed: _Timed,
 ) -> LayerChoice:
+    """How a layer came to its tactic.
+
+    Args:
+        owner: For a kernel of a Myelin layer, the whole layer as the log lists it.
+        entry_formats: Layer and tensor -> the format a reformat brings the tensor into.
+        timed: See `_timed_before`.
+    """
     plain = LayerChoice(
         subject.name, subject.occurrence, subject.layer_type, subject.tactic_id, reformat=reformat
     )
     if tuning is None:
         return plain
     is_part = tuning.name != subject.name
-    whole = known.owner or subject
-    candidates = candidates_for(whole, tuning, is_part=is_part and known.owner is None)
+    whole = owner or subject
+    candidates = candidates_for(whole, tuning, is_part=is_part and owner is None)
     for tensor in whole.input_names:
-        wanted = known.entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
+        wanted = entry_formats.get((tuning.name, tensor.removeprefix("Reformatted ")))
         matching = [combination for combination in candidates if wanted in combination.inputs]
         candidates = matching or candidates
     combination = candidates[0] if candidates else None
     table = _table(subject, combination) if is_part and combination else None
-    contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, known.timed)
+    contenders = _contenders_of_table(table) if table else _contenders(combination, tuning.name, timed)
     chosen = _chosen(subject, combination, table, contenders)
     others = [contender for contender in contenders if chosen is None or not _is_same(contender, chosen)]
     return LayerChoice(
@@ -509,36 +496,49 @@ def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
 CACHED = "out of the timing cache"
 
 
-class TunedLayer(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class TunedLayer:
     """A layer that the builder tuned, under one backend strategy.
 
     Attributes:
         number: Place among the tunings of the log.
-        tuning: What was tried.
         layers: Indices of the engine's layers that came of it: one, several for Myelin, none if another strategy won.
         choice: How its only layer came to its tactic; None if there is none, or the layer was taken apart.
-        seconds: What tuning it took; None where the log does not print it (before TensorRT 8.6).
-        tactics: How many were timed, rows of Myelin's tables included.
-        skipped: How many were not.
         chosen_ms: The builder's time of what the engine has; None if that cannot be told.
-        fastest_ms: The fastest in the same formats, over all runners.
-        margin_pct: See `LayerChoice.margin_pct`.
     """
 
     number: int
     tuning: LayerTuning
     layers: tuple[int, ...]
     choice: LayerChoice | None
-    seconds: float | None
-    tactics: int
-    skipped: int
     chosen_ms: float | None
-    fastest_ms: float | None
-    margin_pct: float | None
+
+    @cached_property
+    def seconds(self) -> float | None:
+        """What tuning it took; None where the log does not print it (before TensorRT 8.6)."""
+        return self.tuning.seconds
+
+    @cached_property
+    def tactics(self) -> int:
+        """How many were timed, rows of Myelin's tables included."""
+        return self.tuning.tactic_count
+
+    @cached_property
+    def skipped(self) -> int:
+        return len(self.tuning.skipped)
+
+    @property
+    def fastest_ms(self) -> float | None:
+        """The fastest in the same formats, over all runners."""
+        return self.choice.fastest.time_ms if self.choice and self.choice.fastest else None
+
+    @property
+    def margin_pct(self) -> float | None:
+        return self.choice.margin_pct if self.choice else None
 
     @property
     def is_near_tie(self) -> bool:
-        return self.margin_pct is not None and abs(self.margin_pct) < NEAR_TIE_PCT
+        return self.choice is not None and self.choice.is_near_tie
 
 
 class TacticRow(NamedTuple):
@@ -641,18 +641,7 @@ def _tuned(
         formats = {id(choices[index].combination): choices[index].combination for index in layers}
         only = next(iter(formats.values())) if len(formats) == 1 else None
         chosen = only.chosen_ms if only else None
-    return TunedLayer(
-        number,
-        tuning,
-        layers,
-        choice,
-        tuning.seconds,
-        tuning.tactic_count,
-        len(tuning.skipped),
-        chosen,
-        choice.fastest.time_ms if choice and choice.fastest else None,
-        choice.margin_pct if choice else None,
-    )
+    return TunedLayer(number, tuning, layers, choice, chosen)
 
 
 # Tactics
@@ -685,9 +674,9 @@ def _rows_of(
     rows = [row for trial in combination.runners for row in _timed_rows(trial, number)]
     times = [row.time_ms for row in rows if row.time_ms is not None]
     fastest = min(times, default=None)
-    chosen_at = _place_of_choice(rows, combination)
-    for place, row in enumerate(rows):
-        is_chosen = place == chosen_at
+    chosen_at = _index_of_choice(rows, combination)
+    for index, row in enumerate(rows):
+        is_chosen = index == chosen_at
         is_fastest = fastest is not None and row.time_ms == fastest
         yield row._replace(is_chosen=is_chosen, is_fastest=is_fastest, in_engine=is_chosen and in_engine)
     for trial in combination.runners:
@@ -703,18 +692,18 @@ def _timed_rows(trial: RunnerTrial, number: int) -> Iterator[TacticRow]:
         yield TacticRow(trial.line, number, trial.runner, trial.fastest_id, None, "", trial.fastest_ms)
 
 
-def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
+def _index_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
     """Which row was chosen; the fastest of them if a tactic was timed more than once."""
     if combination.chosen_id is None:
         return None
-    places = [
-        place
-        for place, row in enumerate(rows)
+    indices = [
+        index
+        for index, row in enumerate(rows)
         if row.runner == combination.chosen_runner and row.id == combination.chosen_id
     ]
     return min(
-        places,
-        key=lambda place: math.inf if (time := rows[place].time_ms) is None else time,
+        indices,
+        key=lambda index: math.inf if (time := rows[index].time_ms) is None else time,
         default=None,
     )
 
@@ -722,8 +711,8 @@ def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> i
 def _kernel_rows(trial: RunnerTrial, number: int, kernels: frozenset[str | None]) -> Iterator[TacticRow]:
     """What Myelin tried for each operator inside; it takes the first of each table."""
     for table in trial.myelin:
-        for place, tactic in enumerate(table.tactics):
-            is_first = place == 0
+        for index, tactic in enumerate(table.tactics):
+            is_first = index == 0
             yield TacticRow(
                 table.line,
                 number,

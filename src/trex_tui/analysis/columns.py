@@ -50,7 +50,6 @@ class _OfCompute:
         return self._get(derived(engine).compute[layer.index])
 
     def every(self, engine: Engine) -> list[Any]:
-        """Of all layers."""
         return list(map(self._get, derived(engine).compute))
 
 
@@ -65,7 +64,6 @@ class _OfPoint:
         return None if point is None else self._get(point)
 
     def every(self, engine: Engine) -> list[Any]:
-        """Of all layers."""
         get, points = self._get, derived(engine).roofline.points
         found = (points.get(layer.index) for layer in engine.layers)
         return [None if point is None else get(point) for point in found]

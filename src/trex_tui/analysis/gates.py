@@ -88,7 +88,6 @@ class Gate:
 
     @property
     def name(self) -> str:
-        """Metric and part."""
         return f"{self.metric}.{self.part}" if self.part else self.metric
 
     def compare(self, value: float, baseline: float | None = None) -> float:
@@ -107,7 +106,6 @@ class Gate:
         return 100.0 * (value - baseline) / baseline
 
     def falls(self, compared: float) -> bool:
-        """Whether the condition holds for what `compare` returned."""
         return _OPERATORS[self.operator](compared, self.number)
 
 

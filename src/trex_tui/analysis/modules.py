@@ -1,6 +1,4 @@
-"""The modules of the network, out of the names of its layers.
-
-Time by what the network was made of: its ONNX nodes and its modules.
+"""Modules and ONNX nodes of the network, out of the names of layers; time by each; groups of layers as a tree.
 
 A layer that came from several nodes does not tell which of them took its time. By node, it is shared equally among them:
 wrong in detail (the Conv of a Conv + Relu does nearly all), but sums stay exact, and nothing is counted twice. By module, it
@@ -197,12 +195,10 @@ class Group:
 
     @cached_property
     def latency_ms(self) -> float | None:
-        """Sum over the layers; None if none was profiled."""
         return sum_latency_ms(self.layers)
 
     @property
     def first_index(self) -> int:
-        """Index of the first layer."""
         return self.layers[0].index
 
     @cached_property

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from trex_tui.analysis.compute import Compute, compute_of
-from trex_tui.analysis.device import DeviceModel, Peak
-from trex_tui.analysis.gpu_peaks import peak_of_kernel
+from trex_tui.analysis.device import DeviceModel
+from trex_tui.analysis.gpu_peaks import Peak, peak_of_kernel
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -138,12 +138,10 @@ class RooflinePoint(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The reasons in one line."""
         return "; ".join(self.reasons)
 
     @property
     def peak_flop_per_s(self) -> float | None:
-        """The peak used."""
         return self.peak.flop_per_s if self.peak else None
 
 

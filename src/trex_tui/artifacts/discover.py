@@ -1,13 +1,10 @@
-"""Files of a set that do not lie in its directory, by the customs of toolkits and of our own commands.
+"""Discovery of artifact sets in directories, among files and in archives.
 
-What an archive adds to the sets of its directory, or sets of its own where it holds several engines.
+Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`). Some files of a set do not
+lie in its directory, by the customs of toolkits and of trex-tui's own commands.
 
-trex packs the files of one engine, all in one folder. Who packs a directory of results packs several; files of one name are
-then those of different engines, so each folder keeps its own.
-
-Find the artifact sets in directories and among files.
-
-Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`).
+trex packs the files of one engine, all in one folder of an archive. Who packs a directory of results packs several engines;
+files of one name are then those of different engines, so each folder keeps its own.
 """
 
 from __future__ import annotations
@@ -131,7 +128,6 @@ class Contents:
 
     @property
     def paths(self) -> list[Path]:
-        """The artifacts of `found`."""
         return [one.path for one in self.found]
 
 

@@ -60,7 +60,6 @@ class Metadata:
 
     @property
     def device_name(self) -> str | None:
-        """Name of the GPU, or None."""
         for name in (self.device.get("Selected Device"), self.device_attributes.get("Name")):
             if isinstance(name, str) and name.strip():
                 return name.strip()
@@ -68,7 +67,6 @@ class Metadata:
 
     @property
     def throughput_qps(self) -> float | None:
-        """Queries per second as trtexec printed them, or None."""
         return number_in(self.performance.get("Throughput"))
 
     @property

@@ -179,14 +179,14 @@ def refusal(path: Path, command: str = "") -> TrexError:
     return TrexError(f"{path} exists{foreign}; write elsewhere, or replace it with --force")
 
 
-def write_output(path: Path, content: str | bytes, *, make_directory: bool = False) -> None:
+def write_output(path: Path, content: str | bytes) -> None:
     """Write a file, whole or not at all, as `write_atomically`.
 
     Raises:
         TrexError: It cannot be written; the message says why.
     """
     try:
-        write_atomically(path, content, make_directory=make_directory)
+        write_atomically(path, content)
     except OSError as error:
         raise TrexError(f"{path} cannot be written: {reason(error)}") from error
 

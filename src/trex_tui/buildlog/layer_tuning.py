@@ -93,7 +93,7 @@ class Columns:
     """What all tactics of one log are kept in. Only the reader writes to it.
 
     Attributes:
-        ids, times, names: One entry per tactic; `names` are places in `texts`.
+        ids, times, names: One entry per tactic; `names` are indices of `texts`.
         numbers, costs, ratios, correlations, kernels, hashes, parameters: One entry per row of Myelin's tables.
         texts: Names and parameters, each once; the first is the empty one.
     """
@@ -131,10 +131,8 @@ class _View(Sequence[_T], Generic[_T]):
     def __getitem__(self, index: slice) -> Sequence[_T]: ...
 
     def __getitem__(self, index: int | slice) -> _T | Sequence[_T]:
-        places = range(self._start, self._stop)[index]
-        if isinstance(places, int):
-            return self._at(places)
-        return [self._at(place) for place in places]
+        rows = range(self._start, self._stop)[index]
+        return self._at(rows) if isinstance(rows, int) else [self._at(row) for row in rows]
 
     def __iter__(self) -> Iterator[_T]:
         return map(self._at, range(self._start, self._stop))
@@ -149,7 +147,7 @@ class _View(Sequence[_T], Generic[_T]):
         return f"<{type(self).__name__}: {len(self)}>"
 
     @abstractmethod
-    def _at(self, place: int) -> _T: ...
+    def _at(self, row: int) -> _T: ...
 
 
 class Tactics(_View[Tactic]):
@@ -157,10 +155,10 @@ class Tactics(_View[Tactic]):
 
     __slots__ = ()
 
-    def _at(self, place: int) -> Tactic:
+    def _at(self, row: int) -> Tactic:
         columns = self._columns
-        name = columns.texts[columns.names[place]]
-        return Tactic(columns.ids[place], name or None, _known(columns.times[place]))
+        name = columns.texts[columns.names[row]]
+        return Tactic(columns.ids[row], name or None, _known(columns.times[row]))
 
     @property
     def times_ms(self) -> array[float]:
@@ -172,16 +170,16 @@ class MyelinTactics(_View[MyelinTactic]):
 
     __slots__ = ()
 
-    def _at(self, place: int) -> MyelinTactic:
+    def _at(self, row: int) -> MyelinTactic:
         columns = self._columns
         return MyelinTactic(
-            columns.numbers[place],
-            _known(columns.costs[place]),
-            _known(columns.ratios[place]),
-            _known(columns.correlations[place]),
-            columns.texts[columns.kernels[place]],
-            columns.hashes[place],
-            columns.texts[columns.parameters[place]],
+            columns.numbers[row],
+            _known(columns.costs[row]),
+            _known(columns.ratios[row]),
+            _known(columns.correlations[row]),
+            columns.texts[columns.kernels[row]],
+            columns.hashes[row],
+            columns.texts[columns.parameters[row]],
         )
 
     @property

@@ -126,9 +126,9 @@ class Optimizer:
         estimate = float_of(match["estimate"])
         verdict = _VERDICTS[match["verb"]]
         found = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
-        for place, known in enumerate(self.strategies):
+        for index, known in enumerate(self.strategies):
             if known.number == number:
-                self.strategies[place] = replace(found, line=known.line)
+                self.strategies[index] = replace(found, line=known.line)
                 return
         self.strategies.append(found)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.buildlog.build_trace import BuildTrace
 from trex_tui.buildlog.layer_tuning import InsertedReformat, ReformatCost
-from trex_tui.buildlog.lines import LONGEST_LINE, Prefix, ReadState, Streams, read_lines, take_apart
+from trex_tui.buildlog.lines import LONGEST_LINE, Prefix, ReadState, Streams, parse_prefix, read_lines
 from trex_tui.buildlog.messages import KEY, SILENT, MessageParser
 from trex_tui.buildlog.tuner import MYELIN_ROW, STAMP_INSIDE, TIME, Tuner, parts_of_cached
 from trex_tui.errors import Diagnostic, Severity
@@ -146,7 +146,7 @@ class _Reader:
     def _move_on(self, lines: list[str]) -> None:
         """To the time of the last of some lines: those that come in masses are not asked for theirs."""
         for line in reversed(lines):
-            stamp = take_apart(line).stamp
+            stamp = parse_prefix(line).stamp
             if stamp is not None:
                 self._last_stamp = max(stamp, self._last_stamp or stamp)
                 return
@@ -185,34 +185,35 @@ class _Reader:
         tactics.next += len(lines) - end
         if len(rows) > _MANY_ROWS:
             self._flush_rows(before + len(lines))
-        return self._leave_piece(before, lines, actions)
+        self._number, self._passed = before + len(lines), lines[-1] if actions[-1] is _PASSED else ""
+        return len(lines)
 
     def _outline_piece(self, lines: list[str]) -> int:
         """As `_whole_piece`, but for lines about tuning."""
         tuner, before = self._parser.tuner, self._number
+        fusing, cached = _MORE
         actions: list[object] = list(map(self._route, map(_key, lines)))
+        last = -1  # of the lines read
         for index in [index for index, action in enumerate(actions) if action is not _PASSED]:
             line, action = lines[index], actions[index]
-            if action is None and _is_passed_name(line):
+            if action is None and _said(line) in _VERBOSE and fusing not in line and cached not in line:
                 continue
-            self._look_before(before, index, lines, actions)
+            if last < index - 1 or not index:
+                self._look_at_passed(before + index, lines[index - 1] if index else self._passed)
+            last = index
             self._line(before + index + 1, line, action)
             if self._streams.broken:
                 raise _IrregularError
             if self._parser.tuner is not tuner:
                 return self._enter_span(before, index + 1)
-        return self._leave_piece(before, lines, actions)
+        self._number, self._passed = before + len(lines), lines[-1] if last < len(lines) - 1 else ""
+        return len(lines)
 
     def _enter_span(self, before: int, count: int) -> int:
         """Another build begins behind the lines read: others read its messages."""
         self._route = self._routes().get
         self._number, self._passed = before + count, ""
         return count
-
-    def _leave_piece(self, before: int, lines: list[str], actions: list[object]) -> int:
-        self._number = before + len(lines)
-        self._passed = lines[-1] if actions[-1] is _PASSED else ""
-        return len(lines)
 
     def _look_before(self, before: int, index: int, lines: list[str], actions: list[object]) -> None:
         passed = self._passed if not index else lines[index - 1] if actions[index - 1] is _PASSED else ""
@@ -393,16 +394,6 @@ class _Reader:
             line, why = self._parser.spans.left_out
             note(Severity.INFO, f"{why}: what was measured there is left out", f"line {line}")
         return tuple(notes)
-
-
-def _is_passed_name(line: str) -> bool:
-    """Whether a verbose message that begins with a name is about tuning, or of no interest."""
-    return (
-        _said(line) in _VERBOSE
-        and _MORE[0] not in line
-        and _MORE[1] not in line
-        and line.find(STAMP_INSIDE, _PREFIX) < 0
-    )
 
 
 def _with_costs(added: list[InsertedReformat], costs: list[ReformatCost]) -> tuple[InsertedReformat, ...]:

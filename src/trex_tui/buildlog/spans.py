@@ -101,14 +101,14 @@ class Runs:
 
     def _ended(self, command: str, status: str) -> bool:
         """Put a status to the last run of this command, else to the last that is open; False if there is none."""
-        place = self._unfinished.pop(command, None)
-        if place is None and self._open:
-            place = self._open[-1]
-            self._unfinished.pop(self.all[place].command, None)
-        if place is None:
+        index = self._unfinished.pop(command, None)
+        if index is None and self._open:
+            index = self._open[-1]
+            self._unfinished.pop(self.all[index].command, None)
+        if index is None:
             return False
-        self.all[place] = replace(self.all[place], status=status)
-        while self._open and self._open[-1] >= place:
+        self.all[index] = replace(self.all[index], status=status)
+        while self._open and self._open[-1] >= index:
             self._open.pop()
         return True
 

@@ -61,7 +61,6 @@ def run_layers(options: argparse.Namespace) -> int:
 
 
 def _filter_layers(engine: Engine, text: str) -> Collection[int]:
-    """Indices of the layers that a filter lets through."""
     from trex_tui.analysis.filter import FilterError, filter_layers
 
     try:

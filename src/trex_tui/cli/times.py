@@ -63,7 +63,6 @@ def run_times(options: argparse.Namespace) -> int:
 
 
 def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
-    """The timing run of each engine that has one."""
     found = [(engine, read_times(engine, batch)) for engine in engines]
     runs = [run for _, run in found if run is not None]
     if not runs:

@@ -71,11 +71,9 @@ class FromLayer:
         self._get = get
 
     def __call__(self, _: Engine, layer: Layer) -> Any:  # noqa: ANN401 - any cell
-        """Of one layer."""
         return self._get(layer)
 
     def every(self, engine: Engine) -> list[Any]:
-        """Of all layers."""
         return list(map(self._get, engine.layers))
 
 
@@ -273,7 +271,6 @@ COLUMNS: tuple[Column, ...] = (
         FromLayer(attrgetter("occurrence")),
     ),
 )
-COLUMNS_BY_NAME = {column.name: column for column in COLUMNS}
 
 
 def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:

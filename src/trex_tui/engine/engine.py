@@ -224,7 +224,6 @@ class Engine:
         return self._neighbours[0].get(layer.index, [])
 
     def consumers(self, layer: Layer) -> list[Link]:
-        """Links out of a layer."""
         return self._neighbours[1].get(layer.index, [])
 
     @cached_property

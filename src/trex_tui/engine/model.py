@@ -148,7 +148,6 @@ class Layer:
 
     @property
     def output_precision(self) -> DataType | None:
-        """Type of the first output."""
         return self.outputs[0].dtype if self.outputs else None
 
     @property

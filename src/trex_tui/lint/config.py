@@ -88,8 +88,8 @@ def names_rule(names: tuple[str, ...], rule: Rule) -> bool:
 TABLE = "lint"
 SUPPRESS = "suppress"
 NEVER = "never"
-MIN_SEVERITIES = tuple(one.value for one in Severity)
-FAIL_ON = (*(one.value for one in Severity if one is not Severity.GOOD), NEVER)
+MIN_SEVERITIES = tuple(severity.value for severity in Severity)
+FAIL_ON = (*(severity.value for severity in Severity if severity is not Severity.GOOD), NEVER)
 COUNTS = GateMetrics(("error", "warning", "info", "findings"), ("warning > 5", "findings > 0"))
 _KEYS = ("select", "ignore", "min_severity", "fail_on", "thresholds", SUPPRESS)
 _SUPPRESS_KEYS = ("rules", "layers", "reason")
@@ -134,10 +134,10 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
     if "fail_on" in values:
         changes["fail_on"] = parse_fail_on(values["fail_on"], places["fail_on"])
     if "thresholds" in values:
-        stated = _thresholds(values["thresholds"], rules, places["thresholds"])
+        stated = _read_thresholds(values["thresholds"], rules, places["thresholds"])
         changes["thresholds"] = {**config.thresholds, **stated}
     if SUPPRESS in values:
-        stated_here = _suppressions(values[SUPPRESS], rules, places[SUPPRESS])
+        stated_here = _read_suppressions(values[SUPPRESS], rules, places[SUPPRESS])
         changes["suppressions"] = (*config.suppressions, *stated_here)
     return replace(config, **changes)
 
@@ -194,42 +194,43 @@ def _choice(values: Mapping[str, Any], key: str, known: Sequence[str], places: M
 
 def _strings(value: object, place: str) -> list[str]:
     listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
         raise TrexError(f'{place} must be a list of texts, such as ["CONV001"]')
     return listed
 
 
-def _thresholds(value: object, rules: Registry, place: str) -> dict[str, float]:
+def _read_thresholds(value: object, rules: Registry, place: str) -> dict[str, float]:
     if not isinstance(value, dict):
         raise TrexError(f"{place} must be a table")
     known = rules.thresholds
-    found = {}
-    for key, one in _flat(value).items():
+    numbers = {}
+    for key, stated in _flatten(value).items():
         if key not in known:
             hint = similar(key, list(known)) or "`trex-tui lint --explain ID` tells those of a rule"
             raise TrexError(f"{place}: no threshold {printable(key)!r}; {hint}")
-        number = finite_number(one)
+        number = finite_number(stated)
         if number is None or math.isnan(number):
-            raise TrexError(f"{place}: {key} = {printable(str(one))[:40]} is no number")
-        found[key] = number
-    return found
+            raise TrexError(f"{place}: {key} = {printable(str(stated))[:40]} is no number")
+        numbers[key] = number
+    return numbers
 
 
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """TOML takes `CONV003.waste_pct = 15` for a table in a table."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in table.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return found
+        name = f"{prefix}{key}"
+        flat |= _flatten(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return flat
 
 
-def _suppressions(value: object, rules: Registry, place: str) -> list[Suppression]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+def _read_suppressions(value: object, rules: Registry, place: str) -> list[Suppression]:
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise TrexError(f"{place} must be tables [[{place.rpartition(': ')[2]}]]")
-    return [_suppression(one, rules, f"{place}[{number}]") for number, one in enumerate(value, 1)]
+    return [_read_suppression(table, rules, f"{place}[{number}]") for number, table in enumerate(value, 1)]
 
 
-def _suppression(value: Mapping[str, Any], rules: Registry, place: str) -> Suppression:
+def _read_suppression(value: Mapping[str, Any], rules: Registry, place: str) -> Suppression:
     _check_keys(value, _SUPPRESS_KEYS, place)
     for key in ("layers", "reason"):
         if not isinstance(value.get(key, ""), str):

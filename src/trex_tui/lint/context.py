@@ -155,7 +155,7 @@ class Context:
     @cached_property
     def build_trace(self) -> BuildTrace | None:
         """What the log of the build tells; None without one. The first to ask pays for reading it."""
-        return trtexec_runs.trace_of(self.engine, ArtifactKind.BUILD_LOG)
+        return trtexec_runs.read_trace(self.engine, ArtifactKind.BUILD_LOG)
 
     @property
     def log(self) -> BuildTrace:

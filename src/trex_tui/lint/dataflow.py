@@ -7,7 +7,7 @@ loop carries over from the iteration before are not followed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,46 +51,36 @@ class Flow:
 
 
 @lru_cache(maxsize=8)
-def flow_of(engine: Engine) -> Flow:
+def compute_flow(engine: Engine) -> Flow:
     """The flow of an engine; kept for the last few."""
-    context = Context(engine)
-    layers = engine.layers
-    products = [_product(context, layer) for layer in layers]
-    before, at_input = [0] * len(layers), set()
-    for layer in layers:
-        sources = _neighbours(engine.producers(layer), layer, "source")
-        before[layer.index] = _gather(sources, layers, products, before)
-        idle = (one for one in sources if layers[one].kind is LayerKind.NOOP)
-        if context.reads_network_input(layer) or any(one in at_input for one in idle):
-            at_input.add(layer.index)
-    behind, at_output = [0] * len(layers), set()
-    for layer in reversed(layers):
-        targets = _neighbours(engine.consumers(layer), layer, "target")
-        behind[layer.index] = _gather(targets, layers, products, behind)
-        idle = (one for one in targets if layers[one].kind is LayerKind.NOOP)
-        if context.writes_network_output(layer) or any(one in at_output for one in idle):
-            at_output.add(layer.index)
-    return Flow(tuple(before), tuple(behind), frozenset(at_input), frozenset(at_output))
+    context, layers = Context(engine), engine.layers
 
+    def sweep(
+        order: Sequence[Layer],
+        links: Callable[[Layer], Iterable[Link]],
+        end: str,
+        is_at_edge: Callable[[Layer], bool],
+    ) -> tuple[tuple[int, ...], frozenset[int]]:
+        """Kinds of products by layer, and the layers at the edge, in the direction in which neighbours come first."""
+        kinds, edge = [0] * len(layers), set[int]()
+        for layer in order:
+            neighbours = {getattr(link, end) for link in links(layer) if not link.is_loop} - {layer.index}
+            for neighbour in map(layers.__getitem__, neighbours):
+                if neighbour.kind.multiplies:
+                    kinds[layer.index] |= (
+                        QUANTIZED_PRODUCT if context.is_quantized(neighbour) else FLOAT_PRODUCT
+                    )
+                elif neighbour.kind in TRANSPARENT:
+                    kinds[layer.index] |= kinds[neighbour.index]
+                if neighbour.kind is LayerKind.NOOP and neighbour.index in edge:
+                    edge.add(layer.index)
+            if is_at_edge(layer):
+                edge.add(layer.index)
+        return tuple(kinds), frozenset(edge)
 
-def _product(context: Context, layer: Layer) -> int:
-    if not layer.kind.multiplies:
-        return 0
-    return QUANTIZED_PRODUCT if context.is_quantized(layer) else FLOAT_PRODUCT
-
-
-def _neighbours(links: Iterable[Link], layer: Layer, end: str) -> set[int]:
-    found = {getattr(link, end) for link in links if not link.is_loop}
-    return found - {layer.index}
-
-
-def _gather(
-    neighbours: Iterable[int], layers: tuple[Layer, ...], products: list[int], known: list[int]
-) -> int:
-    flags = 0
-    for index in neighbours:
-        flags |= products[index] or (known[index] if layers[index].kind in TRANSPARENT else 0)
-    return flags
+    before, at_input = sweep(layers, engine.producers, "source", context.reads_network_input)
+    behind, at_output = sweep(layers[::-1], engine.consumers, "target", context.writes_network_output)
+    return Flow(before, behind, at_input, at_output)
 
 
 def conversion(context: Context, layer: Layer) -> tuple[Tensor, Tensor] | None:

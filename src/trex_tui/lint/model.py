@@ -301,6 +301,8 @@ class Judged:
         layers_without_time: How many of its layers `layer_ms` could not include.
         stake_ms: Milliseconds that could be won by this finding alone; None if that is unknown.
         suppressed_layers: How many of its layers were left out of it.
+        reason: Why the configuration leaves it out, in somebody's words; empty if it does not.
+        origin: File and key that state it.
     """
 
     rule: Rule
@@ -311,6 +313,8 @@ class Judged:
     layers_without_time: int
     stake_ms: float | None
     suppressed_layers: int = 0
+    reason: str = ""
+    origin: str = ""
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -327,20 +331,6 @@ class Judged:
     @property
     def confidence(self) -> Confidence:
         return self.finding.confidence
-
-
-@dataclass(frozen=True, slots=True)
-class Suppressed:
-    """A finding, or those of its layers, that the configuration leaves out.
-
-    Attributes:
-        reason: Why, in somebody's words.
-        origin: File and key that state it.
-    """
-
-    judged: Judged
-    reason: str
-    origin: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +376,7 @@ class LintResult:
 
     findings: tuple[Judged, ...]
     positives: tuple[Judged, ...]
-    suppressed: tuple[Suppressed, ...]
+    suppressed: tuple[Judged, ...]
     not_checked: tuple[NotChecked, ...]
     failed: tuple[str, ...]
     rules: tuple[str, ...]

@@ -23,10 +23,9 @@ from trex_tui.lint.model import (
     NotChecked,
     Rule,
     Severity,
-    Suppressed,
 )
 from trex_tui.lint.registry import registry
-from trex_tui.lint.savings import union_of_stakes, within_layers
+from trex_tui.lint.savings import clamp_stakes, combine_stakes
 
 SMALL_STAKE = 0.01
 """Share of the sum over layers below which a stake makes its finding one step milder."""
@@ -80,13 +79,13 @@ def run(
     return LintResult(
         findings=findings,
         positives=tuple(judged for judged in ordered if judged.severity is Severity.GOOD),
-        suppressed=tuple(sorted(suppressed, key=lambda taken: _order(taken.judged))),
+        suppressed=tuple(sorted(suppressed, key=_order)),
         not_checked=tuple(sorted(not_checked, key=lambda missing: (missing.rule, missing.reason))),
         failed=tuple(failed),
         rules=tuple(rule.id for rule in chosen),
         milder=len(kept) - len(wanted),
         counts={severity: counts[severity] for severity in Severity},
-        stakes=union_of_stakes(
+        stakes=combine_stakes(
             [judged.finding for judged in findings], context.total_ms, compute.median_ms if compute else None
         ),
         by_layer=_by_layer(findings),
@@ -153,7 +152,7 @@ def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: in
         for index in (*layers, *finding.stakes_ms)
         if (ms := context.layers[index].latency_ms) is not None
     }
-    finding = within_layers(finding, latency_ms)
+    finding = clamp_stakes(finding, latency_ms)
     own = finding.severity or rule.severity
     known = [latency_ms[index] for index in layers if index in latency_ms]
     severity = own.milder if own is not Severity.ERROR and _is_mild(finding, context.total_ms) else own
@@ -177,20 +176,20 @@ def _is_mild(finding: Finding, total_ms: float | None) -> bool:
 
 def _divide_suppressed(
     context: Context, every: Iterable[Judged], suppressions: Sequence[Suppression]
-) -> tuple[list[Judged], list[Suppressed]]:
+) -> tuple[list[Judged], list[Judged]]:
     """Findings as the suppressions leave them, and what they took."""
     if not suppressions:
         return list(every), []
     matching = [_matching_layers(context.engine, suppression) for suppression in suppressions]
     kept: list[Judged] = []
-    taken: list[Suppressed] = []
+    taken: list[Judged] = []
     for judged in every:
         rest: Judged | None = judged
         for suppression, layers in zip(suppressions, matching, strict=True):
             if rest is not None and (not suppression.rules or names_rule(suppression.rules, judged.rule)):
                 part, rest = _divide(rest, layers, context)
                 if part is not None:
-                    taken.append(Suppressed(part, suppression.reason, suppression.origin))
+                    taken.append(replace(part, reason=suppression.reason, origin=suppression.origin))
         if rest is not None:
             kept.append(rest)
     return kept, taken

@@ -19,7 +19,7 @@ from trex_tui.lint.context import Context
 from trex_tui.lint.model import Finding, Stakes, Value
 
 
-def within_layers(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
+def clamp_stakes(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
     """The finding with no stake below 0 or above the time of its layer; without stakes of layers whose time is unknown.
 
     Args:
@@ -38,13 +38,13 @@ def within_layers(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
     return replace(finding, stakes_ms=stakes, engine_stake_ms=engine_stake)
 
 
-def union_of_stakes(
+def combine_stakes(
     findings: Iterable[Finding], sum_ms: float | None = None, median_compute_ms: float | None = None
 ) -> Stakes:
     """What findings can win together.
 
     Args:
-        findings: With stakes as `within_layers` leaves them.
+        findings: With stakes as `clamp_stakes` leaves them.
         sum_ms: Sum of the layers' times.
         median_compute_ms: Of the timing run.
     """

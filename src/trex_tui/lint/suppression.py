@@ -14,7 +14,7 @@ from trex_tui.lint.registry import Registry
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
-def filter_of(layers: Sequence[Layer]) -> str:
+def make_filter(layers: Sequence[Layer]) -> str:
     """A filter that lets exactly the layers of these names through; empty for no layers."""
     from trex_tui.analysis.filter import unparse
     from trex_tui.analysis.filter.parser import Comparison, Literal, Operator

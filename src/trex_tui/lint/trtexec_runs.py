@@ -122,17 +122,17 @@ def _texts(section: dict[str, object]) -> dict[str, str]:
     return {label: str(value) for label, value in section.items() if isinstance(value, str | int | float)}
 
 
-def version_of(engine: Engine) -> tuple[int, ...] | None:
+def engine_version(engine: Engine) -> tuple[int, ...] | None:
     """TensorRT's version as numbers: (10, 16, 1); None if no file states it."""
-    return version_numbers(engine.tensorrt_version)
+    return parse_version(engine.tensorrt_version)
 
 
-def version_numbers(text: str | None) -> tuple[int, ...] | None:
+def parse_version(text: str | None) -> tuple[int, ...] | None:
     """A version as numbers, for comparing; None where there is none."""
     return tuple(int(part) for part in _NUMBER.findall(text or "")) or None
 
 
-def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
+def read_trace(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
     """What a log of the set tells; None if there is none or it cannot be opened. Shared with whoever else reads it."""
     path = engine.files.get(kind)
     if path is None:
@@ -148,4 +148,4 @@ def trace_of(engine: Engine, kind: ArtifactKind) -> BuildTrace | None:
 def timed_log(engine: Engine) -> BuildTrace | None:
     """The log of the run that timed the engine: one of its own, or the build's where that went on to infer."""
     kind = ArtifactKind.PROFILE_LOG
-    return trace_of(engine, kind if kind in engine.files else ArtifactKind.BUILD_LOG)
+    return read_trace(engine, kind if kind in engine.files else ArtifactKind.BUILD_LOG)

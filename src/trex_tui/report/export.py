@@ -134,7 +134,6 @@ def _export_table(
 def _graph_content(
     engine: Engine, graph: EngineGraph, form: str, columns: Sequence[Column], layout: str
 ) -> tuple[str | bytes, list[str]]:
-    """The content of a file, and notes."""
     if form in ("svg", "png"):
         return _draw(graph, form, layout)
     if form == "dot":
@@ -193,7 +192,6 @@ def _instead(form: str, *, has_other: bool) -> str:
 
 
 def _refuse_png(*, builtin: bool) -> None:
-    """Neither program that makes PNG is there, or the one that was not asked for."""
     from trex_tui.report.charts.png import INSTALL
     from trex_tui.report.graph.dot import INSTALL as DOT
 
@@ -246,7 +244,6 @@ class ExportFormat(str, Enum):
 
     @property
     def in_words(self) -> str:
-        """What a person chooses."""
         return {
             ExportFormat.CSV: "CSV, for a spreadsheet",
             ExportFormat.JSON: "JSON, as `layers --format json`",
@@ -263,7 +260,6 @@ class ExportFormat(str, Enum):
 
     @property
     def of_comparison(self) -> str:
-        """What a person chooses where it is a comparison."""
         return {
             ExportFormat.JSON: "JSON, as `diff --format json`",
             ExportFormat.MARKDOWN: "Markdown, for a comment on a pull request",

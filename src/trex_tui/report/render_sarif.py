@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from trex_tui._version import __version__
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.lint.model import Judged, Rule, Severity, Suppressed
+from trex_tui.lint.model import Judged, Rule, Severity
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.lint import EngineReport, LintReport, describe_saving, fingerprint
 from trex_tui.text import printable
@@ -100,13 +100,13 @@ def _results(report: EngineReport, places: dict[str, int]) -> list[dict[str, Any
     for one in found:
         one["suppressions"] = []  # all results have it, or none
     return found + [
-        {**result_of(one.judged), "suppressions": [_suppression(one)]} for one in report.result.suppressed
+        {**result_of(judged), "suppressions": [_suppression(judged)]} for judged in report.result.suppressed
     ]
 
 
-def _suppression(one: Suppressed) -> dict[str, Any]:
+def _suppression(judged: Judged) -> dict[str, Any]:
     """Without `status`, which drafts of the format called `state`: accepted is what its absence means."""
-    return {"kind": "external", "justification": printable(f"{one.reason} ({one.origin})")}
+    return {"kind": "external", "justification": printable(f"{judged.reason} ({judged.origin})")}
 
 
 def _result(report: EngineReport, judged: Judged, places: dict[str, int], mark: str) -> dict[str, Any]:

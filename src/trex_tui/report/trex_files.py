@@ -248,7 +248,6 @@ class _SetWriter:
         return self.folder / self._target(kind).name
 
     def _attempt(self, convert: Callable[[], TrexFile]) -> None:
-        """A broken file costs that file."""
         try:
             self._add(convert())
         except ArtifactError as error:

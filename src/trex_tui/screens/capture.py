@@ -32,10 +32,10 @@ from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
 from trex_tui.screens.services import services_of
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.text_view import (
     TextBlock,
     TextLine,
+    TextScroll,
     fact_lines,
     heading_line,
     sections,
@@ -235,43 +235,19 @@ def _engine_words(path: Path) -> str:
         return str(path)
 
 
-_MOST_SAID, _MOST_SAID_LIVE = 200, 4
+_MOST_NOTES, _MOST_NOTES_LIVE = 200, 4
 _LEAST_WIDTH = 20
 _RUNNING = "Esc or Ctrl-C asks trtexec to stop"
 _STOPPING = "asked to stop; once more ends it at once"
 _OVER = "j k scroll · Esc closes"
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
-    """A new set.
-
-    Attributes:
-        remarks: What to know of its numbers.
-    """
-
-    engine: Engine
-    remarks: tuple[str, ...]
-
-
 @dataclass
-class Progress(Message):
-    """How far it is; a later one replaces those still waiting."""
-
-    heading: str
-    facts: tuple[str, ...]
-    last: tuple[str, ...]
+class Progressed(Message):
+    """There is something new to show."""
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, Progress)
-
-
-@dataclass
-class Said(Message):
-    """A sentence that stays."""
-
-    text: str
-    is_warning: bool
+        return isinstance(message, Progressed)
 
 
 @dataclass
@@ -284,11 +260,20 @@ class CaptureEnded(Message):
 
 
 class WindowView(CaptureView):
-    """What the thread that captures tells, as messages."""
+    """What the thread that captures reports; the window draws it when it can.
+
+    Attributes:
+        heading, facts, last: How far it is, in words; the last lines of the log.
+        notes: Sentences that stay, and whether they are warnings.
+    """
 
     def __init__(self, post: Callable[[Message], object]) -> None:
         super().__init__(io.StringIO())  # nothing is written to it
         self._post = post
+        self.heading = "starting"
+        self.facts: tuple[str, ...] = ()
+        self.last: tuple[str, ...] = ()
+        self.notes: tuple[tuple[str, bool], ...] = ()
 
     def post(self, message: Message) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: the program ends
@@ -297,14 +282,17 @@ class WindowView(CaptureView):
     def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
         self._warn(seen)
         stage, *more = facts(seen, rss_bytes)
-        heading = f"{self.title}  {clock(elapsed_s)}  {stage}"
-        self.post(Progress(heading, tuple(more), tuple(seen.last)))
+        self.facts = tuple(more)
+        self.heading = f"{self.title}  {clock(elapsed_s)}  {stage}"
+        self.last = tuple(seen.last)
+        self.post(Progressed())
 
-    def say(self, text: str) -> None:
-        self.post(Said(text, is_warning=False))
+    def say(self, text: str, *, is_warning: bool = False) -> None:
+        self.notes = (*self.notes, (text, is_warning))[-_MOST_NOTES:]
+        self.post(Progressed())
 
     def warn(self, text: str) -> None:
-        self.post(Said(text, is_warning=True))
+        self.say(text, is_warning=True)
 
 
 def capture_and_load(chosen: Chosen, options: LoadOptions, stop: Stop, view: WindowView) -> None:
@@ -325,7 +313,7 @@ def capture_and_load(chosen: Chosen, options: LoadOptions, stop: Stop, view: Win
     view.post(CaptureEnded(result, engine))
 
 
-class CaptureRunScreen(Dialog[Captured]):
+class CaptureRunScreen(Dialog[CaptureEnded]):
     """Runs what was chosen. It closes by itself when there is a new set, and stays to tell what went wrong.
 
     Args:
@@ -345,10 +333,8 @@ class CaptureRunScreen(Dialog[Captured]):
         super().__init__()
         self._chosen, self._options = chosen, options or LoadOptions()
         self._stop = Stop()
-        self.is_over = False
-        self._progress = Progress("starting", (), ())
-        self._said: list[TextLine] = []
-        self._verdict: list[TextLine] = []
+        self._view = WindowView(self.post_message)
+        self._ended: CaptureEnded | None = None
 
     def compose(self) -> ComposeResult:
         window = TextScroll(TextBlock(), classes="dialog")
@@ -358,8 +344,8 @@ class CaptureRunScreen(Dialog[Captured]):
 
     def on_mount(self) -> None:
         self._show()
-        view = WindowView(self.post_message)
-        self.run_worker(lambda: capture_and_load(self._chosen, self._options, self._stop, view), thread=True)
+        work = partial(capture_and_load, self._chosen, self._options, self._stop, self._view)
+        self.run_worker(work, thread=True)
 
     def on_unmount(self) -> None:
         """The program ends, by a signal: trtexec is asked too. The process that guards it does the rest."""
@@ -367,7 +353,7 @@ class CaptureRunScreen(Dialog[Captured]):
 
     def asks_to_stop(self) -> bool:
         """Ask trtexec to stop; false if there is nothing to stop any more."""
-        if self.is_over:
+        if self._ended is not None:
             return False
         self._stop.request()
         if self.is_mounted:
@@ -378,57 +364,39 @@ class CaptureRunScreen(Dialog[Captured]):
         if not self.asks_to_stop():
             self.dismiss(None)
 
-    # What it is told
-
-    @on(Progress)
-    def _progressed(self, event: Progress) -> None:
-        event.stop()
-        self._progress = event
-        self._show()
-
-    @on(Said)
-    def _was_said(self, event: Said) -> None:
-        event.stop()
-        self._said.append(sentence_line(event.text, "$warning" if event.is_warning else ""))
-        del self._said[:-_MOST_SAID]
-        self._show()
-
     @on(CaptureEnded)
-    def _ended(self, event: CaptureEnded) -> None:
+    def _finish(self, event: CaptureEnded) -> None:
         event.stop()
-        self.is_over = True
+        self._ended = event
         self._stop.close()
-        if event.engine is not None and event.result is not None:
-            self.dismiss(Captured(event.engine, event.result.remarks))
+        if event.engine is not None:
+            self.dismiss(event)
             return
-        self._verdict = list(_verdict_lines(event))
         window = self.query_one(TextScroll)
         window.border_subtitle = _OVER
         self._show()
         window.scroll_home(animate=False)
 
-    # What it says
-
+    @on(Progressed)
     def _show(self) -> None:
+        view = self._view
         region = self.query_one(TextScroll).scrollable_content_region
-        last = [printable(text) for text in self._progress.last if text.strip()]
-        if self.is_over:
-            parts = [[heading_line("How it ended"), *self._verdict], self._said]
+        last = [printable(text) for text in view.last if text.strip()]
+        notes = [sentence_line(text, "$warning" if is_warning else "") for text, is_warning in view.notes]
+        if self._ended is not None:
+            parts = [[heading_line("How it ended"), *_verdict_lines(self._ended)], notes]
         else:
-            # While it runs the newest lines are those to see, without scrolling.
-            parts = [self._state_lines(), self._said[-_MOST_SAID_LIVE:]]
+            # While it runs the newest lines are those to see, without scrolling. What it is at takes two, always.
+            state = [
+                TextLine(Content.styled(printable(view.heading), "bold"), 2),
+                TextLine(Content.styled(f"  {printable(' · '.join(view.facts))}", "$muted"), 4),
+            ]
+            parts = [state, notes[-_MOST_NOTES_LIVE:]]
             used = sum(len(line.wrap(region.width)) for part in parts for line in part) + len(parts) + 1
             last = [_cut(text, region.width) for text in last[-max(3, region.height - used) :]]
         log = [TextLine(Content.styled(text, "$muted"), 2) for text in last]
         parts.append([heading_line("Last lines of the log"), *log] if log else [])
         self.query_one(TextBlock).show(sections(*parts))
-
-    def _state_lines(self) -> list[TextLine]:
-        """What it is at; always as many, so that nothing jumps."""
-        return [
-            TextLine(Content.styled(printable(self._progress.heading), "bold"), 2),
-            TextLine(Content.styled(f"  {printable(' · '.join(self._progress.facts))}", "$muted"), 4),
-        ]
 
 
 def _cut(text: str, width: int) -> str:
@@ -475,12 +443,12 @@ class Capturer:
         if chosen is not None:
             self._app.push_screen(CaptureRunScreen(chosen, self._services.load_options), self._captured)
 
-    def _captured(self, captured: Captured | None) -> None:
-        if captured is None:
+    def _captured(self, ended: CaptureEnded | None) -> None:
+        new = ended.engine if ended is not None else None
+        if ended is None or new is None:
             return
-        new = captured.engine
         self._services.captured.append(new)
-        for remark in captured.remarks:
+        for remark in ended.result.remarks if ended.result is not None else ():
             self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
         options = {
             "compare": f"compare it with {_name(self._engine)}",

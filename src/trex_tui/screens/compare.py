@@ -199,8 +199,8 @@ class ComparePane(TablePane[BlockRow]):
         self.table.show(comparison)
         self._show_parts(has_blocks=True)
         if anchors:
-            known = [one for one in anchors[1:] if one[0] in comparison.engines]
-            self.table.expanded = {self._block_of(*one).index for one in known}
+            known = [end for end in anchors[1:] if end[0] in comparison.engines]
+            self.table.expanded = {self._block_of(*end).index for end in known}
         self._fill()
         if anchors and anchors[0][0] in comparison.engines:
             engine, index = anchors[0]
@@ -357,7 +357,7 @@ class ComparePane(TablePane[BlockRow]):
             self.post_message(LayerJumped(layer))
             self.post_message(LayerOpened(layer))
         else:
-            others = tuple(one for one in self.comparison.engines if one is not engine)
+            others = tuple(other for other in self.comparison.engines if other is not engine)
             self.post_message(OtherOpened(engine, layer, others))
 
     # Actions
@@ -427,8 +427,8 @@ class ComparePane(TablePane[BlockRow]):
 
 def first_layer(engines: Sequence[Engine], block: Block) -> LayerEnd:
     """The first layer of a block: of the baseline, or of the first engine that has one."""
-    place = next(place for place, layers in enumerate(block.layers) if layers)
-    return engines[place], block.layers[place][0]
+    number = next(number for number, layers in enumerate(block.layers) if layers)
+    return engines[number], block.layers[number][0]
 
 
 def row_end(row: BlockRow, comparison: Comparison) -> LayerEnd:
@@ -459,9 +459,9 @@ def matching_blocks(
     if not filter_text:
         return None
     indices: set[int] = set()
-    for place, engine in enumerate(comparison.engines):
+    for number, engine in enumerate(comparison.engines):
         layers = matching if engine is own else filter_layers(engine, filter_text)
-        indices.update(comparison.block_of(place, layer.index).index for layer in layers)
+        indices.update(comparison.block_of(number, layer.index).index for layer in layers)
     return indices
 
 

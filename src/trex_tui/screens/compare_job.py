@@ -17,8 +17,7 @@ from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.config import recent_file
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
-from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.open import OpenScreen
+from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
 from trex_tui.screens.reload import corresponding, places_of, same_set
 from trex_tui.screens.services import engines_at_hand, listed_sets, services_of
 from trex_tui.screens.settings import read_recent, remember_opened
@@ -36,7 +35,7 @@ class Tie:
 
     def layer_in(self, engine: Engine) -> int | None:
         """Index of the layer that it holds of an engine; None if it holds none."""
-        return next((index for one, index in self.ends if one is engine), None)
+        return next((index for owner, index in self.ends if owner is engine), None)
 
     def moved(self, old: Engine, new: Engine) -> Tie | None:
         """The same after an engine was read again; None if its layer is gone."""
@@ -70,9 +69,9 @@ class Choice:
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
         """An engine was read again."""
-        self.others = tuple(new if one is old else one for one in self.others)
+        self.others = tuple(new if other is old else other for other in self.others)
         self.baseline = new if self.baseline is old else self.baseline
-        self.ties = tuple(tie for one in self.ties if (tie := one.moved(old, new)) is not None)
+        self.ties = tuple(moved for tie in self.ties if (moved := tie.moved(old, new)) is not None)
 
 
 def place_of(comparison: Comparison | None, engine: Engine) -> int:
@@ -81,9 +80,9 @@ def place_of(comparison: Comparison | None, engine: Engine) -> int:
     Raises:
         ValueError: It is not in it.
     """
-    for place, one in enumerate(comparison.engines if comparison else ()):
-        if one is engine:
-            return place
+    for number, compared in enumerate(comparison.engines if comparison else ()):
+        if compared is engine:
+            return number
     raise ValueError(f"{engine.name} is not compared")
 
 
@@ -92,10 +91,10 @@ def pins_of(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
     pins = []
     for tie in ties:
         first = tie.layer_in(engines[0])
-        for place, engine in enumerate(engines[1:], start=1):
+        for number, engine in enumerate(engines[1:], start=1):
             layer = tie.layer_in(engine)
             if first is not None and layer is not None:
-                pins.append(Pin(first, place, layer))
+                pins.append(Pin(first, number, layer))
     return pins
 
 
@@ -109,8 +108,8 @@ def is_same_set(source: ArtifactSet, engine: Engine) -> bool:
 def leads_to(path: str, engine: Engine) -> bool:
     """Whether a path is where an engine lies."""
     real = os.path.realpath(path)
-    places = [engine.source.directory, *engine.source.files.values()]
-    return any(os.path.realpath(place) == real for place in places)
+    paths = [engine.source.directory, *engine.source.files.values()]
+    return any(os.path.realpath(known) == real for known in paths)
 
 
 MOST_OFFERS = 200
@@ -178,7 +177,7 @@ class CompareJob:
         """All engines: the baseline, then the others in the order in which they came."""
         everyone = (self.engine, *self.choice.others)
         first = self.choice.baseline or self.engine
-        return (first, *(one for one in everyone if one is not first))
+        return (first, *(engine for engine in everyone if engine is not first))
 
     @property
     def place(self) -> int:
@@ -430,7 +429,7 @@ class CompareJob:
                 if self.choice.others:
                     self.start()
 
-        options = {one.value: _ALIGN_WORDS[one] for one in Align}
+        options = {align.value: _ALIGN_WORDS[align] for align in Align}
         self._ask("Match layers by", options, chosen, self.choice.align.value)
 
     def toggle_per_batch(self) -> None:

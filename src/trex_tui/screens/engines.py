@@ -178,8 +178,8 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def action_compare(self) -> None:
         """Compare the marked engines; the one marked first is the baseline."""
-        found = {row.source.name: row for row in self._rows}
-        rows = [found[name] for name in self._marked if name in found]
+        by_name = {row.source.name: row for row in self._rows}
+        rows = [by_name[name] for name in self._marked if name in by_name]
         lacking = [row.source.name for row in rows if row.engine is None]
         if len(rows) < 2:
             words = "Mark two engines or more with Space; the first is what the others are compared with."

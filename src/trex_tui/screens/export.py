@@ -27,11 +27,10 @@ from trex_tui.report.export import (
     target_of,
     with_ending,
 )
-from trex_tui.screens.computation import AnswerFailed
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.pane import Selection
-from trex_tui.screens.services import listed_sets, services_of
+from trex_tui.screens.services import AnswerFailed, listed_sets, services_of
 from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
@@ -77,8 +76,8 @@ class ExportScreen(PromptScreen[ExportTarget]):
         self.offer(self._texts, self._forms.index(self._form))
         self.line.cursor_position = len(self.line.value)
 
-    def chosen(self, place: int) -> None:
-        self._form = self._forms[place]
+    def chosen(self, index: int) -> None:
+        self._form = self._forms[index]
         self.line.value = with_ending(self.line.value, self._form)
         self.line.cursor_position = len(self.line.value)
 

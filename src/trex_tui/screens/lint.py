@@ -216,7 +216,7 @@ class LintPane(TablePane[Entry], ShowsLint):
 
     def action_suppress(self) -> None:
         entry = self.table.cursor_item
-        if entry is None or entry.judged is None or entry.suppressed is not None:
+        if entry is None or entry.severity is None:
             self.notify("Only a finding can be left out.", markup=False)
             return
         self.post_message(SuppressionAsked(entry.rule, entry.layers))

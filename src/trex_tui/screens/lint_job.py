@@ -21,9 +21,9 @@ from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression, find_config
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
-from trex_tui.lint.suppression import append_suppression, filter_of
-from trex_tui.screens.computation import AnswerFailed
+from trex_tui.lint.suppression import append_suppression, make_filter
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
+from trex_tui.screens.services import AnswerFailed
 from trex_tui.text import plural, printable
 
 RULES = "The rules"
@@ -53,7 +53,7 @@ class ReasonScreen(PromptScreen[str]):
         super().on_mount()
         self.offer([])
 
-    def chosen(self, place: int) -> None:
+    def chosen(self, index: int) -> None:
         """Nothing is offered."""
 
     @on(Input.Submitted)
@@ -145,7 +145,7 @@ class LintJob:
     def _leave_out(self, rule: str, layers: Sequence[Layer], reason: str | None) -> None:
         if reason is None or self._engine is None:
             return
-        self._left_out.append(Suppression((rule,), filter_of(layers), reason, HERE))
+        self._left_out.append(Suppression((rule,), make_filter(layers), reason, HERE))
         self.start(self._engine)
         self._screen.notify("Left out until you quit; W writes it into trex-tui.toml.", markup=False)
 

@@ -16,6 +16,7 @@ from textual.content import Content
 from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by_kind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
+from trex_tui.report.document import Cell, Column, Table
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
     MemoryFigures,
@@ -28,11 +29,11 @@ from trex_tui.report.views.memory import (
     unknown_sentences,
     weights_sentence,
 )
-from trex_tui.screens.computation import compute
 from trex_tui.screens.pane import LayerTablePane
-from trex_tui.text import format_bytes, format_count, plural, printable
+from trex_tui.screens.services import compute
+from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import Bar, BarTable, bar_lines, kind_style_of
+from trex_tui.widgets.bars import bar_lines, kind_style_of
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import memory_columns
@@ -142,7 +143,7 @@ class MemoryPane(LayerTablePane):
             self._live_section(width),
             self._peak_section(width),
             *self._total_sections(width),
-            [sentence_line(one, "$warning") for one in self._unknown()],
+            [sentence_line(sentence, "$warning") for sentence in self._unknown()],
         )
 
     def _unknown(self) -> list[str]:
@@ -189,46 +190,47 @@ class MemoryPane(LayerTablePane):
 
 def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
     """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
-    types = [printable(one.type) for one in values]
+    types = [printable(value.type) for value in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
     room = width - _SIZE - _SPAN - widest - 3 * _GAP
-    is_beside = room >= max(cell_len(printable(one.name)) for one in values)
+    is_beside = room >= max(cell_len(printable(value.name)) for value in values)
     gap = " " * _GAP
     head = f"{'bytes':>{_SIZE}}{gap}{'layers':<{_SPAN}}{gap}{'shape and type':<{widest}}{gap}"
     lines = [TextLine(Content.styled(head + ("name" if is_beside else ""), "$muted"))]
-    for one, type_words in zip(values, types, strict=True):
-        figures = f"{one.size:>{_SIZE}}{gap}{one.span:<{_SPAN}}{gap}"
+    for value, type_words in zip(values, types, strict=True):
+        figures = f"{value.size:>{_SIZE}}{gap}{value.span:<{_SPAN}}{gap}"
         if is_beside:
-            name = printable(one.name)
+            name = printable(value.name)
             lines.append(TextLine(Content.assemble(figures, fit(type_words, widest), gap, (name, "$muted"))))
         else:
-            name = fit(one.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
+            name = fit(value.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
             lines.append(TextLine(Content(figures + type_words), _SIZE + _SPAN + 2 * _GAP))
             lines.append(TextLine(Content.assemble(" " * (_SIZE + _GAP), (name, "$muted"))))
     return lines
 
 
-def _total_tables(totals: Sequence[MemoryTotal]) -> list[BarTable]:
-    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> BarTable:
-        ordered = sorted(sizes, key=lambda one: -one[1])
-        top = max((size for _, size, _ in ordered), default=0)
-        bars = [
-            Bar(
-                total.key,
-                (format_count(total.layers), _size_words(size, unknown, total.layers)),
-                size / top if top else None,
-                kind_style_of(total.key),
-            )
-            for total, size, unknown in ordered
-            if size or unknown
+_TOTAL_COLUMNS = (
+    Column("kind", ""),
+    Column("layers", "n", is_number=True),
+    Column("total_bytes", "bytes", is_number=True, has_bar=True),
+)
+
+
+def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
+    def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> Table:
+        known = sorted((size for size in sizes if size[1] or size[2]), key=lambda size: -size[1])
+        rows = [
+            (total.key, total.layers, Cell(size, _size_words(size, unknown, total.layers)))
+            for total, size, unknown in known
         ]
-        return BarTable(title, ("n", "bytes"), tuple(bars))
+        styles = [kind_style_of(total.key) for total, _, _ in known]
+        return Table(title.lower(), _TOTAL_COLUMNS, rows, title=title, styles=styles)
 
     tables = (
-        table("Weights", [(one, one.weights_bytes, one.weights_unknown) for one in totals]),
-        table("Touched", [(one, one.footprint_bytes, one.footprint_unknown) for one in totals]),
+        table("Weights", [(total, total.weights_bytes, total.weights_unknown) for total in totals]),
+        table("Touched", [(total, total.footprint_bytes, total.footprint_unknown) for total in totals]),
     )
-    return [one for one in tables if one.bars]
+    return [shown for shown in tables if shown.rows]
 
 
 def _size_words(size: int, unknown: int, layers: int) -> str:

@@ -40,20 +40,20 @@ from trex_tui.report.views.timing import (
     run_facts,
     throughput_facts,
 )
-from trex_tui.screens.computation import compute
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
+from trex_tui.screens.services import compute
 from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import BarTable, bar_lines, computed_share_tables, share_tables
+from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.linked_text import text_lines
-from trex_tui.widgets.scroll import TextScroll
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import latency_columns
 from trex_tui.widgets.table_model import Column, fit
 from trex_tui.widgets.text_view import (
     TextBlock,
     TextLine,
+    TextScroll,
     fact_lines,
     heading_line,
     sections,
@@ -87,7 +87,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self._extra: Layer | None = None
         """The current layer where it is none of the hottest: it stands below them."""
         self._is_filtered = False
-        self._tables: list[BarTable] | None = None
+        self._tables: list[Table] | None = None
         self.table = VirtualTable(
             _hot_columns(engine, "Hottest layers"), id="hot-layers", empty_text="No layer matches the filter."
         )
@@ -141,8 +141,8 @@ class OverviewPane(LayerTablePane, ShowsLint):
         """Stand on the layer; it joins the list if it is none of the hottest."""
         if layer is None:
             return
-        is_shown = any(one is layer for one in self._layers)
-        extra = layer if is_shown and not any(one is layer for one in self._hot) else None
+        is_shown = any(shown is layer for shown in self._layers)
+        extra = layer if is_shown and not any(hot is layer for hot in self._hot) else None
         if extra is not self._extra:
             self._show_hot(extra)
         super().show_layer(layer)
@@ -197,7 +197,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         )
 
     def _doubt_lines(self) -> list[TextLine]:
-        return [sentence_line(one, "$warning") for one in doubt_sentences(self.engine)]
+        return [sentence_line(sentence, "$warning") for sentence in doubt_sentences(self.engine)]
 
     def _finding_lines(self) -> list[TextLine]:
         title = heading_line("Findings")
@@ -237,8 +237,8 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return [(label, MISSING if value == "…" else value) for label, value in facts]
 
     def _condition_lines(self) -> list[TextLine]:
-        told = condition_facts(self.engine, conditions.utc_now())
-        return [heading_line("Capture"), *fact_lines(told)] if told else []
+        facts = condition_facts(self.engine, conditions.utc_now())
+        return [heading_line("Capture"), *fact_lines(facts)] if facts else []
 
     def _share_lines(self, width: int) -> list[TextLine]:
         return sections(*self._share_sections(width))
@@ -252,16 +252,16 @@ class OverviewPane(LayerTablePane, ShowsLint):
         if not self.engine.has_profile:
             yield [sentence_line(no_profile(self.engine), "$warning")]
         for table, lines in zip(self._share_tables(), bar_lines(self._share_tables(), width), strict=True):
-            yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in table.notes)]
+            notes = bound_sentences(self.analysis) if self.analysis and table.id == "by_bound" else ()
+            yield [*map(TextLine, lines), *(sentence_line(note, "$muted") for note in notes)]
         if self.analysis is None and self._layers:
             yield [heading_line("Bound by"), sentence_line(self._waiting, "$muted")]
 
-    def _share_tables(self) -> list[BarTable]:
+    def _share_tables(self) -> list[Table]:
         if self._tables is None:
             self._tables = share_tables(self.engine, self._layers) if self._layers else []
             if self._layers and self.analysis is not None:
-                notes = bound_sentences(self.analysis)
-                self._tables += computed_share_tables(self.engine, self._layers, notes)
+                self._tables += computed_share_tables(self.engine, self._layers)
         return self._tables
 
 

@@ -60,7 +60,9 @@ class Commands(Provider):
             yield DiscoveryHit(Text(command.title), command.callback, text=command.title, help=command.help)
         screen = self.screen
         if isinstance(screen, EngineScreen):
-            for layer in sorted(screen.engine.layers, key=lambda one: -(one.latency_ms or 0.0))[:_SLOWEST]:
+            for layer in sorted(screen.engine.layers, key=lambda layer: -(layer.latency_ms or 0.0))[
+                :_SLOWEST
+            ]:
                 title = _layer_title(layer)
                 yield DiscoveryHit(
                     title, partial(screen.go_to, layer), text=title.plain, help=_layer_help(layer)
@@ -83,8 +85,8 @@ class Commands(Provider):
     def _actions(self) -> list[Action]:
         places = getattr(self.screen, "help_places", [Place.EVERYWHERE])
         wanted = [place for place in places if place not in (Place.MOVE, Place.DIALOG)]
-        found = [action for place in wanted for action in actions_in(place)]
-        return [action for action in found if action.id != "app.palette" and not action.bound_by_widget]
+        actions = [action for place in wanted for action in actions_in(place)]
+        return [action for action in actions if action.id != "app.palette" and not action.bound_by_widget]
 
     def _runner(self, action: Action) -> Callable[[], Awaitable[None]]:
         return partial(services_of(self.screen).run_where_focused, action.action)
@@ -101,7 +103,7 @@ class Commands(Provider):
         if not isinstance(screen, EngineScreen):
             return []
         try:
-            found = sorted(filter_layers(screen.engine, query), key=lambda layer: len(layer.name))
+            matching = sorted(filter_layers(screen.engine, query), key=lambda layer: len(layer.name))
         except FilterError:
             return []
         return [
@@ -112,7 +114,7 @@ class Commands(Provider):
                 text=_layer_title(layer).plain,
                 help=_layer_help(layer),
             )
-            for layer in found[:MOST_LAYERS]
+            for layer in matching[:MOST_LAYERS]
         ]
 
 

@@ -1,22 +1,22 @@
-"""Horizontal bars with their names and figures, as lines of an exact width."""
+"""Tables of a document with bars, as lines of an exact width; and where time goes, in that form."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from trex_tui.analysis.roofline import Bound
-from trex_tui.analysis.structure import Total, total_by_kind, total_by_precision
+from trex_tui.analysis.structure import total_by_kind, total_by_precision
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style, precision_style
-from trex_tui.report.views.engine import by_bound, by_tensor_cores
-from trex_tui.text import format_count, format_ms, format_pct
+from trex_tui.report.document import Table, number
+from trex_tui.report.views.engine import by_bound, by_tensor_cores, totals_table
 from trex_tui.widgets.table_model import bar, fit
 
 GAP = 2
@@ -26,81 +26,58 @@ LEAST_BAR, MOST_BAR = 4, 40
 LONGEST_LABEL = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A line: a name, figures, and a bar.
+def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
+    """The lines of each table, its title first; figures and bars of all of them stand below each other.
 
-    Attributes:
-        cells: The figures, aligned right under the headings.
-        fraction: Length of the bar, 0 to 1; None where it is unknown.
-        style: Of the name and of the bar.
+    The first column names a row, the one that has bars gives its bar, and `styles` are those of names and bars. Where there
+    is little room, the first figures go first.
     """
-
-    label: str
-    cells: tuple[str, ...]
-    fraction: float | None
-    style: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BarTable:
-    """Bars under a title.
-
-    Attributes:
-        headings: Of the figures; none for a table without bars. Where there is little room, the first go first.
-        notes: Sentences below the bars.
-    """
-
-    title: str
-    headings: tuple[str, ...]
-    bars: tuple[Bar, ...]
-    notes: tuple[str, ...] = ()
-
-
-def bar_lines(tables: Sequence[BarTable], width: int) -> list[list[Content]]:
-    """The lines of each table, its title first; figures and bars of all of them stand below each other."""
-    every = [one for table in tables for one in table.bars]
-    names = [*(one.label for one in every), *(table.title for table in tables)]
-    label = min(max(map(cell_len, names), default=0), LONGEST_LABEL)
-    rows = [*(one.cells for one in every), *(table.headings for table in tables)]
-    count = max(map(len, rows), default=0)
-    widths = [max(cell_len(row[place]) for row in rows if place < len(row)) for place in range(count)]
-    first = 0
-    while first < count - 1 and label + _room(widths[first:]) + GAP + LEAST_BAR > width:
-        first += 1
-    widths = widths[first:]
+    grids = [_texts(table) for table in tables]
+    rows = [row for grid in grids for row in grid]
+    label = min(max((cell_len(row[0]) for row in rows), default=0), LONGEST_LABEL)
+    count = max(map(len, rows), default=1)
+    widths = [max(cell_len(row[place]) for row in rows if place < len(row)) for place in range(1, count)]
+    while len(widths) > 1 and label + _room(widths) + GAP + LEAST_BAR > width:
+        del widths[0]
     length = max(0, min(width - label - _room(widths) - GAP, MOST_BAR))
+    dropped = count - len(widths)
+
+    def line(row: list[str], label_style: str, style: str) -> Content:
+        cells = zip(row[dropped:], widths, strict=False)
+        figures = "".join(" " * GAP + fit(cell, width, right=True) for cell, width in cells)
+        return Content.assemble((fit(row[0], label, middle=True), label_style), (figures, style))
+
     return [
         [
-            _line(table.title, table.headings[first:], label, widths, "bold $primary", "$muted"),
-            *(_bar_line(one, first, label, widths, length) for one in table.bars),
+            line(head, "bold $primary", "$muted"),
+            *(
+                Content.assemble(line(row, style, ""), " " * GAP, (bar(fraction, length).rstrip(), style))
+                if length
+                else line(row, style, "")
+                for row, style, fraction in zip(grid, table.styles, _fractions(table), strict=True)
+            ),
         ]
-        for table in tables
+        for table, (head, *grid) in zip(tables, grids, strict=True)
     ]
+
+
+def _texts(table: Table) -> list[list[str]]:
+    titles = [column.title for column in table.columns[1:]] if table.rows else []
+    cells = [table.texts(index) for index in range(len(table.columns))]
+    return [[table.title, *titles], *map(list, zip(*cells, strict=True))]
+
+
+def _fractions(table: Table) -> list[float | None]:
+    place = next(place for place, column in enumerate(table.columns) if column.has_bar)
+    largest = table.largest(place)
+    values = [number(row[place]) for row in table.rows]
+    return [value / largest if value is not None and largest else None for value in values]
 
 
 def _room(widths: Sequence[int]) -> int:
     return sum(width + GAP for width in widths)
 
 
-def _line(
-    label: str, cells: Sequence[str], room: int, widths: Sequence[int], label_style: str, cell_style: str
-) -> Content:
-    figures = "".join(
-        " " * GAP + fit(cell, width, right=True) for cell, width in zip(cells, widths, strict=False)
-    )
-    return Content.assemble((fit(label, room, middle=True), label_style), (figures, cell_style))
-
-
-def _bar_line(one: Bar, first: int, room: int, widths: Sequence[int], length: int) -> Content:
-    figures = _line(one.label, one.cells[first:], room, widths, one.style, "")
-    if not length:
-        return figures
-    return Content.assemble(figures, " " * GAP, (bar(one.fraction, length).rstrip(), one.style))
-
-
-HEADINGS = ("n", "ms", "%")
-"""Layers, their time, and its share."""
 _BOUNDS = {
     Bound.COMPUTE.value: "$success",
     Bound.BANDWIDTH.value: "$secondary",
@@ -120,54 +97,32 @@ def precision_style_of(name: str) -> str:
     return _PRECISION_STYLES.get(name, "$muted")
 
 
-def share_tables(engine: Engine, layers: Sequence[Layer]) -> list[BarTable]:
+def share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
     """Time by kind and by precision, of some of an engine's layers."""
-    return [
-        _share_table(engine, "By kind", total_by_kind(engine, layers), kind_style_of),
-        _share_table(engine, "By precision", total_by_precision(engine, layers), precision_style_of),
-    ]
+    kinds = totals_table("by_kind", "Kind", total_by_kind(engine, layers))
+    precisions = totals_table("by_precision", "Precision", total_by_precision(engine, layers))
+    return [_drawn(engine, kinds, kind_style_of), _drawn(engine, precisions, precision_style_of)]
 
 
-def computed_share_tables(engine: Engine, layers: Sequence[Layer], notes: Sequence[str]) -> list[BarTable]:
-    """Time by bound and by tensor cores: needs the products of all layers, and computes them if nobody has.
-
-    Args:
-        notes: Sentences on what is unknown of the bounds.
-    """
+def computed_share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
+    """Time by bound and by tensor cores: needs the products of all layers, and computes them if nobody has."""
     bounds, cores = by_bound(engine, layers), by_tensor_cores(engine, layers)
-    told = [total for total in bounds if total.key in _BOUNDS]
-    shown = bounds if told else []
-    tables = [_share_table(engine, "Bound by", shown, _style_in(_BOUNDS), tuple(notes))]
+    known_bounds = bounds if any(total.key in _BOUNDS for total in bounds) else []
+    tables = [_drawn(engine, totals_table("by_bound", "Bound", known_bounds, "Bound by"), _style_in(_BOUNDS))]
     if any(total.key in _TENSOR_CORES for total in cores):
-        tables.append(_share_table(engine, "Tensor cores", cores, _style_in(_TENSOR_CORES)))
+        table = totals_table("by_tensor_cores", "Tensor cores", cores, "Tensor cores")
+        tables.append(_drawn(engine, table, _style_in(_TENSOR_CORES)))
     return tables
 
 
-def _style_in(styles: Mapping[str, str]) -> Callable[[str], str]:
+def _style_in(styles: dict[str, str]) -> Callable[[str], str]:
     return lambda key: styles.get(key, "$muted")
 
 
-def _share_table(
-    engine: Engine,
-    title: str,
-    totals: Sequence[Total],
-    style_of: Callable[[str], str],
-    notes: tuple[str, ...] = (),
-) -> BarTable:
-    """Totals as bars against the largest: by time or, without a profile, by layers."""
-    timed = engine.has_profile
-    sizes = [total.latency_ms or 0.0 if timed else float(total.layers) for total in totals]
-    top = max(sizes, default=0.0)
-    bars = [
-        Bar(
-            total.key,
-            (format_count(total.layers), format_ms(total.latency_ms), format_pct(total.latency_pct))
-            if timed
-            else (format_count(total.layers),),
-            size / top if top else None,
-            style_of(total.key),
-        )
-        for total, size in zip(totals, sizes, strict=True)
-    ]
-    headings = (HEADINGS if timed else HEADINGS[:1]) if totals else ()
-    return BarTable(title, headings, tuple(bars), notes)
+def _drawn(engine: Engine, table: Table, style_of: Callable[[str], str]) -> Table:
+    """A table with the colours of a terminal; without a profile, with bars for the numbers of layers."""
+    name, layers, *times = table.columns
+    shown = [name, replace(layers, title="n", has_bar=not engine.has_profile)]
+    shown += times if engine.has_profile else []
+    rows = [row[: len(shown)] for row in table.rows]
+    return replace(table, columns=shown, rows=rows, styles=[style_of(row[0]) for row in table.rows])

@@ -364,8 +364,8 @@ def listings_of(
 
 def summary_of(facts: BuildFacts, view: View) -> str:
     """A line about a view as a whole."""
-    place = list(View).index(view) + 1
-    return f"{place}/{len(View)} {view.value[:1].upper()}{view.value[1:]} · {_summary(facts, view)}"
+    number = list(View).index(view) + 1
+    return f"{number}/{len(View)} {view.value[:1].upper()}{view.value[1:]} · {_summary(facts, view)}"
 
 
 def _summary(facts: BuildFacts, view: View) -> str:
@@ -449,7 +449,7 @@ def tactic_words(
 def memory_text(facts: BuildFacts, item: Any, width: int, height: int) -> list[TextLine]:  # noqa: ANN401 - a point
     """The chart of memory, with the point under the cursor marked."""
     points = facts.trace.memory
-    here = next((place for place, point in enumerate(points) if point is item), None)
+    here = next((index for index, point in enumerate(points) if point is item), None)
     return chart_text(memory_chart(points, here, width, height))
 
 

@@ -34,7 +34,6 @@ from textual.strip import Strip
 from textual.style import Style as ThemeStyle
 
 from trex_tui.text import MISSING
-from trex_tui.widgets.scroll import LineScroll
 from trex_tui.widgets.table_model import (
     GAP,
     MARGIN,
@@ -48,6 +47,7 @@ from trex_tui.widgets.table_model import (
     fit,
     place_columns,
 )
+from trex_tui.widgets.text_view import LineScroll
 
 MARK = "•"
 _SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹"

@@ -12,16 +12,17 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import RenderResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
+from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 from textual.visual import Visual
 from textual.widget import Widget
 
 from trex_tui.text import is_number_with_unit, printable
-from trex_tui.widgets.scroll import MOVES, LineScroll, scroll_half_page
 
 LEAST_ROOM = 12
 """Where indentation would leave fewer cells than this, what goes on stands at the left edge."""
@@ -119,6 +120,44 @@ def sections(*parts: Sequence[TextLine]) -> list[TextLine]:
         if part:
             lines += [*([EMPTY] if lines else []), *part]
     return lines
+
+
+MOVES: tuple[BindingType, ...] = (
+    Binding("j", "scroll_down", show=False),
+    Binding("k", "scroll_up", show=False),
+    Binding("g", "scroll_home", show=False),
+    Binding("G", "scroll_end", show=False),
+    Binding("ctrl+d", "half_page(1)", show=False),
+    Binding("ctrl+u", "half_page(-1)", show=False),
+)
+"""What Textual's containers have no keys for."""
+
+
+def scroll_half_page(widget: Widget, direction: int) -> None:
+    """Scroll by half of what is in view."""
+    widget.scroll_relative(y=direction * max(1, widget.size.height // 2), animate=False)
+
+
+class TextScroll(VerticalScroll, can_focus=True):
+    """A container that scrolls as less does."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
+
+    def action_half_page(self, direction: int) -> None:
+        scroll_half_page(self, direction)
+
+
+class LineScroll(ScrollView):
+    """Draws lines itself, those in view; its own place does not depend on how many there are."""
+
+    def set_line_count(self, count: int) -> None:
+        """Say how many lines there are to scroll over.
+
+        Textual lays out the whole screen when `virtual_size` changes; nothing but the scrollbar looks different.
+        """
+        if count != self.virtual_size.height:
+            self.set_reactive(Widget.virtual_size, Size(0, count))
+            self._scroll_update(self.virtual_size)
 
 
 LineMaker = Callable[[int], Sequence[TextLine]]

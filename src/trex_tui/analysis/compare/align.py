@@ -1,8 +1,7 @@
-"""Matches between the layers of two engines, as they are found: blocks that never merge, only grow.
+"""Alignment of the layers of two engines: by names and metadata, by structure, and at last by execution order.
 
-Layers matched without names: by what surrounds them, by what they are, and at last by when they run.
-
-The surroundings are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
+Matches grow into blocks, which never merge. Evidence is taken in order of strength; what contradicts itself is left out.
+Surroundings are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
 adds the colours of those before and after it. A matched layer has the colour of its block for good. Equal colours that occur
 once in each engine are a match. From matched layers, matches spread along the graph wherever a neighbour has no double.
 """
@@ -59,11 +58,9 @@ class Pairing:
         self._among = among
 
     def traits(self, side: int) -> Traits:
-        """The engine of a side, 0 or 1."""
         return self.right if side else self.left
 
     def trait(self, side: int, layer: int) -> Trait:
-        """A layer of a side."""
         return self.traits(side).of[layer]
 
     def open(self, side: int) -> Iterator[int]:

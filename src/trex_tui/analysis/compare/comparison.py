@@ -1,4 +1,4 @@
-"""What makes a comparison less than it seems, in sentences to say before any number."""
+"""Comparison of engines, and cautions: what makes it less than it seems, in sentences to say before any number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from trex_tui.analysis.compare.traits import Traits
 from trex_tui.analysis.conditions import Condition, ConditionKind, differences, doubts
 from trex_tui.analysis.device import reported_device
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.text import plural
@@ -147,7 +146,6 @@ def compare(
     align: Align | str = Align.AUTO,
     pins: Sequence[Pin] = (),
     per_batch: bool = False,
-    more_timings: Mapping[int, Sequence[Timing]] | None = None,
 ) -> Comparison:
     """Compare two or more engines. Nearly linear in the number of layers.
 
@@ -157,7 +155,6 @@ def compare(
         align: Which evidence may match layers.
         pins: Matches that a person made; they go before all evidence.
         per_batch: Divide every time by the engine's batch: milliseconds per sample.
-        more_timings: Further timing runs of engines, by their place: verdicts then know how much runs differ.
 
     Raises:
         TrexError: Fewer than two engines; no such baseline, layer or engine; `per_batch` with an unknown batch; an unknown
@@ -165,7 +162,7 @@ def compare(
     """
     mode = _check(engines, baseline, align, pins)
     with gc_paused():
-        return _compare(engines, baseline, mode, tuple(pins), per_batch, more_timings or {})
+        return _compare(engines, baseline, mode, tuple(pins), per_batch)
 
 
 def _compare(
@@ -174,14 +171,13 @@ def _compare(
     mode: Align,
     pins: tuple[Pin, ...],
     per_batch: bool,
-    more_timings: Mapping[int, Sequence[Timing]],
 ) -> Comparison:
     traits = [Traits(engine) for engine in engines]
     per = [_per(one, per_batch=per_batch) for one in traits]
     found, aligned = partition(traits, baseline, mode, pins)
     sides = sides_of(traits, per, found)
     blocks = build_blocks(traits, baseline, per, found)
-    verdicts, medians = verdicts_of(engines, sides, baseline, more_timings)
+    verdicts, medians = verdicts_of(engines, sides, baseline)
     ranking = rank(engines, sides, medians)
     return Comparison(
         engines=tuple(engines),

@@ -74,7 +74,6 @@ def _words(
 
 
 def _shown(gate: Gate, value: float) -> str:
-    """A value with its unit."""
     if gate.metric.endswith("_ms"):
         return f"{format_ms(value)} ms"
     return format_bytes(value) if gate.metric.endswith("_bytes") else f"{value:.6g}"

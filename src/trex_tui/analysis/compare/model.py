@@ -155,7 +155,6 @@ class Block:
 
     @property
     def absent(self) -> tuple[int, ...]:
-        """Places of the engines that have no layer in it."""
         return tuple(place for place, indices in enumerate(self.layers) if not indices)
 
     @property
@@ -169,7 +168,6 @@ class Block:
         return tuple(dict.fromkeys(change.kind for change in self.changes))
 
     def changed_in(self, engine: int) -> tuple[ChangeKind, ...]:
-        """Kinds of change in one engine."""
         return tuple(change.kind for change in self.changes if change.engine == engine)
 
 
@@ -396,7 +394,6 @@ class Comparison:
 
     @property
     def others(self) -> tuple[int, ...]:
-        """Places of the engines that are not the baseline."""
         return tuple(place for place in range(len(self.engines)) if place != self.baseline)
 
     @property

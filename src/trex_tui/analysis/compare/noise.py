@@ -11,9 +11,6 @@ runs are put together anew from blocks of consecutive rows; the spread of the me
   stretched as Student's t is wider than the normal distribution, with one degree of freedom less than there are blocks.
 - A resampled median is not sorted out of rows. For some thresholds around the median, the rows up to each threshold are
   counted by prefix sums, all thresholds in one long integer; a draw adds up the counts of its blocks.
-
-Two runs of one engine differ by more than the rows of one run tell: the GPU is at another temperature, memory lies elsewhere.
-With several runs of an engine the interval is widened to hold every difference of two runs' medians.
 """
 
 from __future__ import annotations
@@ -22,7 +19,8 @@ import math
 import random
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from trex_tui.analysis.compare.model import Outcome, Verdict
 from trex_tui.analysis.stability import resolution_ms
@@ -60,33 +58,32 @@ class Resampled:
     blocks: int
 
 
-def judge(
-    baseline: Sequence[Sequence[float]], other: Sequence[Sequence[float]], names: tuple[str, str]
-) -> Verdict:
+def judge(baseline: Sequence[float], other: Sequence[float], names: tuple[str, str]) -> Verdict:
     """Judge an engine's latencies against the baseline's.
 
     Args:
-        baseline, other: Latencies in milliseconds of consecutive queries, warm-up and unknown rows left out; a sequence per
-            run of the engine, empty if there is none.
+        baseline, other: Latencies in milliseconds of consecutive queries, warm-up and unknown rows left out.
         names: What the engines are called, for the sentence.
     """
-    runs = ([run for run in baseline if len(run)], [run for run in other if len(run)])
-    for name, ours in zip(names, runs, strict=True):
-        rows = sum(map(len, ours))
-        if rows < LEAST_ROWS:
+    for name, run in zip(names, (baseline, other), strict=True):
+        if len(run) < LEAST_ROWS:
             why = (
-                f"{name} has no timing rows (`trtexec --exportTimes`): the noise of its latency is unknown"
-                if not rows
-                else f"{name} has {plural(rows, 'timing row')}, too few to tell noise ({LEAST_ROWS} are needed)"
+                f"{name} has {plural(len(run), 'timing row')}, too few to tell noise ({LEAST_ROWS} are needed)"
+                if run
+                else f"{name} has no timing rows (`trtexec --exportTimes`): the noise of its latency is unknown"
             )
             return Verdict(Outcome.UNKNOWN, why)
-    medians = (
-        median([one for run in runs[0] for one in run]),
-        median([one for run in runs[1] for one in run]),
-    )
-    draws = [resample(ours, _SEED + side) for side, ours in enumerate(runs)]
-    differences = sorted(
-        theirs - ours for ours, theirs in zip(draws[0].medians, draws[1].medians, strict=True)
+    medians = median(baseline), median(other)
+    draws = resample(baseline, _SEED), resample(other, _SEED + 1)
+    difference = medians[1] - medians[0]
+    known = Verdict(
+        Outcome.UNKNOWN,
+        "",
+        difference_ms=difference,
+        difference_pct=100.0 * difference / medians[0] if medians[0] > 0 else None,
+        medians_ms=medians,
+        rows=(len(baseline), len(other)),
+        block_rows=(draws[0].block_rows, draws[1].block_rows),
     )
     for name, drawn in zip(names, draws, strict=True):
         if drawn.blocks < LEAST_BLOCKS:
@@ -94,32 +91,20 @@ def judge(
                 f"the timing rows of {name} depend on each other over {drawn.block_rows} rows and more, as in a drift or a "
                 "step of the clocks: a longer run is needed to tell noise"
             )
-            return _verdict_without(why, medians, runs, draws)
+            return replace(known, why=why)
+    return _judge_interval(known, _interval(difference, draws), names)
+
+
+def _interval(difference: float, draws: tuple[Resampled, Resampled]) -> tuple[float, float]:
+    """The percentile interval of the difference of the medians, stretched for few blocks."""
+    differences = sorted(
+        theirs - ours for ours, theirs in zip(draws[0].medians, draws[1].medians, strict=True)
+    )
     edge = (1.0 - LEVEL) / 2.0
     stretch = _stretch(min(drawn.blocks for drawn in draws))
-    centre = medians[1] - medians[0]
-    interval = (
-        centre + stretch * min(0.0, _quantile(differences, edge) - centre),
-        centre + stretch * max(0.0, _quantile(differences, 1.0 - edge) - centre),
-    )
-    interval = _between_runs(runs, interval)
-    return _verdict(medians, interval, runs, (draws[0].block_rows, draws[1].block_rows), names)
-
-
-def _verdict_without(
-    why: str,
-    medians: tuple[float, float],
-    runs: tuple[list[Sequence[float]], list[Sequence[float]]],
-    draws: Sequence[Resampled],
-) -> Verdict:
-    return Verdict(
-        Outcome.UNKNOWN,
-        why,
-        difference_ms=medians[1] - medians[0],
-        difference_pct=100.0 * (medians[1] - medians[0]) / medians[0] if medians[0] > 0 else None,
-        medians_ms=medians,
-        rows=(sum(map(len, runs[0])), sum(map(len, runs[1]))),
-        block_rows=(draws[0].block_rows, draws[1].block_rows),
+    return (
+        difference + stretch * min(0.0, _quantile(differences, edge) - difference),
+        difference + stretch * max(0.0, _quantile(differences, 1.0 - edge) - difference),
     )
 
 
@@ -134,113 +119,76 @@ def _stretch(blocks: int) -> float:
     return (normal + sum(terms)) / normal * math.sqrt(blocks / freedom)
 
 
-def _between_runs(
-    runs: tuple[list[Sequence[float]], list[Sequence[float]]], interval: tuple[float, float]
-) -> tuple[float, float]:
-    if len(runs[0]) == len(runs[1]) == 1:
-        return interval
-    ours, theirs = ([median(run) for run in side] for side in runs)
-    between = [one - other for one in theirs for other in ours]
-    return min(interval[0], *between), max(interval[1], *between)
-
-
-def _verdict(
-    medians: tuple[float, float],
-    interval: tuple[float, float],
-    runs: tuple[list[Sequence[float]], list[Sequence[float]]],
-    block_rows: tuple[int, int],
-    names: tuple[str, str],
-) -> Verdict:
-    difference = medians[1] - medians[0]
-    pct = 100.0 * difference / medians[0] if medians[0] > 0 else None
-    finest = resolution_ms(max(medians))
+def _judge_interval(known: Verdict, interval: tuple[float, float], names: tuple[str, str]) -> Verdict:
+    assert known.difference_ms is not None
+    assert known.medians_ms is not None
+    assert known.block_rows is not None
+    difference, pct = known.difference_ms, known.difference_pct
+    finest = resolution_ms(max(known.medians_ms))
     low, high = interval
     shown = f"{difference:+.4g} ms{'' if pct is None else f' ({pct:+.2f} %)'}, 95 % interval {low:+.4g} to {high:+.4g} ms"
     shown = shown.replace("-", "−")
+    outcome = Outcome.SAME
     if low > 0.0 and difference > finest:
         outcome, why = Outcome.SLOWER, f"the median latency of {names[1]} is higher: {shown}"
     elif high < 0.0 and difference < -finest:
         outcome, why = Outcome.FASTER, f"the median latency of {names[1]} is lower: {shown}"
     elif low > 0.0 or high < 0.0:
-        outcome, why = (
-            Outcome.SAME,
-            f"the medians differ by no more than the timer resolves ({finest:g} ms): {shown}",
-        )
+        why = f"the medians differ by no more than the timer resolves ({finest:g} ms): {shown}"
     else:
-        outcome, why = Outcome.SAME, f"the difference of the medians may be noise: {shown}"
-    count = (len(runs[0]), len(runs[1]))
-    several = "" if count == (1, 1) else f", widened to the medians of {count[0]} and {count[1]} runs"
-    return Verdict(
+        why = f"the difference of the medians may be noise: {shown}"
+    return replace(
+        known,
         outcome=outcome,
         why=why,
-        difference_ms=difference,
-        difference_pct=pct,
         interval_ms=interval,
         level=LEVEL,
-        medians_ms=medians,
-        rows=(sum(map(len, runs[0])), sum(map(len, runs[1]))),
-        block_rows=block_rows,
         method=(
-            f"circular block bootstrap of the difference of medians, {RESAMPLES} draws, blocks of {block_rows[0]} and "
-            f"{block_rows[1]} rows (Politis–White){several}"
+            f"circular block bootstrap of the difference of medians, {RESAMPLES} draws, blocks of {known.block_rows[0]} and "
+            f"{known.block_rows[1]} rows (Politis–White)"
         ),
     )
 
 
-def resample(runs: Sequence[Sequence[float]], seed: int) -> Resampled:
-    """Medians of `RESAMPLES` runs put together from blocks of these; blocks do not reach from one run into the next."""
-    ordered = sorted(value for run in runs for value in run)
-    middle = median_of_sorted(ordered)
-    length = max(block_length([value > middle for value in run]) for run in runs)
+def resample(run: Sequence[float], seed: int) -> Resampled:
+    """Medians of `RESAMPLES` runs put together from blocks of this one, its end joined to its beginning."""
+    ordered = sorted(run)
     rows = len(ordered)
-    length = min(max(length, -(-rows // MOST_BLOCKS)), min(map(len, runs)))
-    thresholds = _thresholds(runs, ordered, middle, length)
-    starts, prefix = _prefix_counts(runs, thresholds, length)
+    middle = median_of_sorted(ordered)
+    length = min(max(block_length([value > middle for value in run]), -(-rows // MOST_BLOCKS)), rows)
+    thresholds = _thresholds(run, ordered, middle, length)
+    prefix = _prefix_counts(run, thresholds, length)
     blocks = max(1, round(rows / length))
     drawn = random.Random(seed)
     half = blocks * length / 2.0
     medians = []
     for _ in range(RESAMPLES):
-        picked = drawn.choices(starts, k=blocks)
+        picked = drawn.choices(range(rows), k=blocks)
         total = sum([prefix[start + length] for start in picked]) - sum([prefix[start] for start in picked])
         medians.append(thresholds[_first_reaching(total, half, len(thresholds))])
     return Resampled(medians, length, blocks)
 
 
-def _thresholds(
-    runs: Sequence[Sequence[float]], ordered: list[float], middle: float, length: int
-) -> list[float]:
+def _thresholds(run: Sequence[float], ordered: list[float], middle: float, length: int) -> list[float]:
     """Values around the median, as far as its noise may reach, from the block-wise counts of rows above it."""
-    deviations = []
-    for run in runs:
-        for start in range(0, len(run) - length + 1, length):
-            above = sum(value > middle for value in run[start : start + length])
-            deviations.append(above - length / 2.0)
-    spread = math.sqrt(math.fsum(one * one for one in deviations) / max(1, len(deviations)) * len(deviations))
     rows = len(ordered)
+    deviations = [
+        sum(value > middle for value in run[start : start + length]) - length / 2.0
+        for start in range(0, rows - length + 1, length)
+    ]
+    spread = math.sqrt(math.fsum(one * one for one in deviations) / max(1, len(deviations)) * len(deviations))
     reach = max(_SPREAD * spread, math.sqrt(rows))
     first, last = max(0.0, rows / 2.0 - reach), min(rows - 1.0, rows / 2.0 + reach)
     places = {round(first + (last - first) * step / (_THRESHOLDS - 1)) for step in range(_THRESHOLDS)}
     return sorted({ordered[place] for place in places} | {ordered[0], ordered[-1], ordered[rows // 2]})
 
 
-def _prefix_counts(
-    runs: Sequence[Sequence[float]], thresholds: list[float], length: int
-) -> tuple[list[int], list[int]]:
-    """Where blocks may start, and before each row how many rows lie at or below each threshold, in one integer."""
+def _prefix_counts(run: Sequence[float], thresholds: list[float], length: int) -> list[int]:
+    """Before each row, how many rows lie at or below each threshold, in one integer; `length` rows beyond the end."""
     count = len(thresholds)
-    ones = [sum(1 << (_BITS * place) for place in range(first, count)) for first in range(count)]
-    prefix: list[int] = [0]
-    starts: list[int] = []
-    total = 0
-    for run in runs:
-        base = len(prefix) - 1
-        starts.extend(range(base, base + len(run)))
-        bins = [bisect_left(thresholds, value) for value in run]
-        for place in bins + bins[:length]:  # around the end
-            total += ones[place]
-            prefix.append(total)
-    return starts, prefix
+    ones = [sum(1 << (_BITS * index) for index in range(first, count)) for first in range(count)]
+    bins = [bisect_left(thresholds, value) for value in run]
+    return list(accumulate((ones[index] for index in bins + bins[:length]), initial=0))
 
 
 def _first_reaching(total: int, half: float, count: int) -> int:

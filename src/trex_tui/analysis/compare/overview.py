@@ -1,10 +1,10 @@
-"""Engines side by side: facts, matrices, and who is fastest."""
+"""Overview of the engines of a comparison: facts, matrices, verdicts and ranking."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from trex_tui.analysis.compare.model import Row, Side, Verdict
@@ -15,7 +15,6 @@ from trex_tui.analysis.modules import module_of
 from trex_tui.analysis.statistics import median
 from trex_tui.analysis.structure import UNKNOWN
 from trex_tui.analysis.timing import warmup_ms, without_warmup
-from trex_tui.artifacts.timing import Timing
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
@@ -139,39 +138,25 @@ def modules_of(layer: Layer) -> Sequence[str]:
     return (module_of(layer, MODULE_DEPTH),)
 
 
-def latency_rows(engine: Engine, timing: Timing | None = None, per: int = 1) -> list[float]:
-    """Latencies of a timing run without warm-up and unknown rows, divided by `per`; empty if there is none."""
-    timing = timing or engine.timing
-    if timing is None:
+def _latency_rows(engine: Engine, per: int) -> list[float]:
+    """Latencies of the timing run without warm-up and unknown rows, divided by `per`; empty if there is none."""
+    if engine.timing is None:
         return []
-    rows, _ = without_warmup(timing, warmup_ms(engine))
-    column = timing.latency_ms or timing.columns.get("computeMs")
+    rows, _ = without_warmup(engine.timing, warmup_ms(engine))
+    column = engine.timing.latency_ms or engine.timing.columns.get("computeMs")
     return [column[row] / per for row in rows if column[row] == column[row]] if column else []
 
 
 def verdicts_of(
-    engines: Sequence[Engine],
-    sides: Sequence[Side],
-    baseline: int,
-    more_timings: Mapping[int, Sequence[Timing]],
+    engines: Sequence[Engine], sides: Sequence[Side], baseline: int
 ) -> tuple[tuple[Verdict | None, ...], list[float | None]]:
     """Each engine judged against the baseline, and the median of each one's rows."""
-    runs = [
-        [
-            latency_rows(engine, timing, side.per)
-            for timing in (engine.timing, *more_timings.get(place, ()))
-            if timing
-        ]
-        for place, (engine, side) in enumerate(zip(engines, sides, strict=True))
-    ]
+    runs = [_latency_rows(engine, side.per) for engine, side in zip(engines, sides, strict=True)]
     verdicts = tuple(
-        None
-        if place == baseline
-        else judge(runs[baseline], ours, (sides[baseline].label, sides[place].label))
-        for place, ours in enumerate(runs)
+        None if index == baseline else judge(runs[baseline], run, (sides[baseline].label, sides[index].label))
+        for index, run in enumerate(runs)
     )
-    pooled = [[value for run in ours for value in run] for ours in runs]
-    return verdicts, [median(values) if values else None for values in pooled]
+    return verdicts, [median(run) if run else None for run in runs]
 
 
 @dataclass(frozen=True, slots=True)

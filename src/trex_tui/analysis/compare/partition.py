@@ -1,7 +1,8 @@
-"""All layers of many engines in blocks: every engine matched with the baseline, what is left with the others, and joined.
+"""Partition of all layers of many engines into blocks, with times and labels.
 
-A block that holds layers of three engines was made of two matches; it is as sure as the weaker one. Two engines that are
-fused differently from the baseline may tie several of its layers into one block: then nothing tells their times apart.
+Every engine is matched with the baseline, what is left with the others, and the matches are joined. A block that holds layers
+of three engines was made of two matches; it is as sure as the weaker one. Two engines that are fused differently from the
+baseline may tie several of its layers into one block: then nothing tells their times apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The language by example: what the help of the explorer and of `trex-tui layers` shows."""
+"""Completion of a filter that is being typed, and examples of the language for help texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class Completion:
 
     @property
     def completed(self) -> str:
-        """The text with the first option."""
         return self.text[: self.start] + self.options[0]
 
     @property

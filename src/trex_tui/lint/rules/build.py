@@ -21,7 +21,7 @@ from trex_tui.lint.lint_text import (
     sum_ms,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
-from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, version_numbers, version_of
+from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, engine_version, parse_version
 from trex_tui.text import format_bytes, plural, printable, shorten_middle
 
 if TYPE_CHECKING:  # imported where a log is there
@@ -138,7 +138,7 @@ def _workspace_bytes(context: Context, skips: _Skips) -> int | None:
 
 def _advise_workspace(context: Context, largest: int | None) -> str:
     """A size that suffices, in the words of the trtexec that built; whole MiB, upwards, for that is what all of them take."""
-    version = version_numbers(context.log.tensorrt_version) or version_of(context.engine)
+    version = parse_version(context.log.tensorrt_version) or engine_version(context.engine)
     option, without = "--memPoolSize=workspace:", ", or without a limit"
     if version is not None and version < FIRST_MEMORY_POOLS:
         option, without = "--workspace=", ""
@@ -226,7 +226,7 @@ def odd_workspace(context: Context) -> Findings:
     run = build_run(context.engine)
     argument, size = run.argument("--memPoolSize"), run.workspace_mib
     asked = _SUFFIXED.search(argument or "")
-    version = version_of(context.engine)
+    version = engine_version(context.engine)
     pools = run.options.get("Memory Pools", "")
     if size is not None:
         if SMALL_MIB <= size <= MOST_MIB:

@@ -12,7 +12,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details, profile
-from trex_tui.lint.dataflow import MOVING_OPERATORS, beyond, conversion, flow_of, is_movement, operators
+from trex_tui.lint.dataflow import MOVING_OPERATORS, beyond, compute_flow, conversion, is_movement, operators
 from trex_tui.lint.lint_text import FUSIONS, TRTEXEC, issue, quote_layer, sum_ms, takes_time
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import format_types, layer_evidence
@@ -90,7 +90,7 @@ def _find_plugin(layers: list[Layer]) -> Layer | None:
     needs=(details,),
 )
 def type_conversion(context: Context) -> Findings:
-    edge = flow_of(context.engine).at_edge
+    edge = compute_flow(context.engine).at_edge
     for layer in context.layers:
         if layer.index in edge or not takes_time(layer) or not _converts_type(context, layer):
             continue
@@ -138,7 +138,7 @@ def _layout_family(tensor: Tensor) -> str | None:
 @lru_cache(maxsize=8)
 def _find_detours(engine: Engine) -> tuple[Detour, ...]:
     """All places where a layout or type is left for light work and taken up again, in execution order."""
-    context, flow = Context(engine), flow_of(engine)
+    context, flow = Context(engine), compute_flow(engine)
     detours: list[Detour] = []
     taken: set[int] = set()
     for layer in engine.layers:
@@ -245,7 +245,7 @@ def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Find
     in_detours = {
         layer.index for detour in _find_detours(context.engine) for layer in (detour.there, detour.back)
     }
-    edge = flow_of(context.engine).at_edge
+    edge = compute_flow(context.engine).at_edge
     for layer in filter(_changes_layout, context.layers):
         if layer.index in in_detours or context.share_pct(layer) < share_pct:
             continue
@@ -293,7 +293,7 @@ def _find_served(context: Context, layer: Layer) -> list[Layer]:
     thresholds={"share_pct": 0.05},
 )
 def conversion_at_edge(context: Context, share_pct: float) -> Findings:
-    flow = flow_of(context.engine)
+    flow = compute_flow(context.engine)
     edge = flow.at_edge
     for layer in context.layers:
         if layer.index not in edge or not takes_time(layer) or not _is_conversion(context, layer):

@@ -20,7 +20,7 @@ from trex_tui.lint.context import (
     details,
     verbose_log,
 )
-from trex_tui.lint.dataflow import conversion, flow_of
+from trex_tui.lint.dataflow import compute_flow, conversion
 from trex_tui.lint.lint_text import (
     BUILDER_PERFORMANCE,
     QUANTIZED_TYPES,
@@ -71,7 +71,7 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
     reduced = sum(context.is_reduced(layer) for layer in context.multiplying)
     if not context.multiplying or reduced < REDUCED_SHARE * len(context.multiplying):
         return
-    at_output = flow_of(context.engine).at_output
+    at_output = compute_flow(context.engine).at_output
     layers = [
         layer
         for layer in context.layers
@@ -159,7 +159,7 @@ def _is_island(context: Context, layer: Layer) -> bool:
         return False
     if any(tensor.dtype in QUANTIZED for tensor in (*context.data_inputs(layer), *layer.outputs)):
         return False
-    return flow_of(context.engine).is_between_quantized(layer)
+    return compute_flow(context.engine).is_between_quantized(layer)
 
 
 def _serves_only(context: Context, converting: Layer, layer: Layer) -> bool:

@@ -8,7 +8,7 @@ from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details
-from trex_tui.lint.dataflow import flow_of
+from trex_tui.lint.dataflow import compute_flow
 from trex_tui.lint.lint_text import (
     NO_PROFILE,
     QUANTIZED_TYPES,
@@ -44,7 +44,7 @@ _RESIDUAL_KERNEL = re.compile(r"__myl_CastMulCastMulAdd\w*RounCast")
     needs=(details,),
 )
 def dangling_quantization(context: Context) -> Findings:
-    flow = flow_of(context.engine)
+    flow = compute_flow(context.engine)
     for layer in context.select(*_MAY_CONVERT):
         role = _role(layer) if takes_time(layer) else None
         if role is None:
@@ -117,7 +117,7 @@ def _advise_edge(layer: Layer, role: str) -> str:
     needs=(details,),
 )
 def floating_result(context: Context) -> Findings:
-    flow = flow_of(context.engine)
+    flow = compute_flow(context.engine)
     for layer in context.multiplying:
         if not context.is_quantized(layer) or layer.output_precision not in FLOATING:
             continue
@@ -314,4 +314,4 @@ def _leaves_quantization(context: Context, layer: Layer) -> bool:
     """Whether it writes floating point for another product; the last layers of a network may."""
     if layer.output_precision in QUANTIZED or context.writes_network_output(layer):
         return False
-    return flow_of(context.engine).behind[layer.index] != 0
+    return compute_flow(context.engine).behind[layer.index] != 0

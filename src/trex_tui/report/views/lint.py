@@ -10,7 +10,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
 from trex_tui.lint.config import LintConfig
-from trex_tui.lint.model import Evidence, Judged, LintResult, NotChecked, Rule, Severity, Suppressed
+from trex_tui.lint.model import Evidence, Judged, LintResult, NotChecked, Rule, Severity
 from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.report.views.layer_details import Line
@@ -173,13 +173,11 @@ class Entry:
 
     Attributes:
         judged: None for a rule that could not look.
-        suppressed: Why it is left out; None if it is not.
         not_checked: None for findings.
     """
 
     report: EngineReport
     judged: Judged | None = None
-    suppressed: Suppressed | None = None
     not_checked: NotChecked | None = None
 
     @property
@@ -191,16 +189,16 @@ class Entry:
     @property
     def severity(self) -> Severity | None:
         """None for a rule that could not look, and for what is left out."""
-        return self.judged.severity if self.judged is not None and self.suppressed is None else None
+        return self.judged.severity if self.judged is not None and not self.judged.reason else None
 
     @property
     def mark(self) -> str:
-        return MARKS[self.severity] if self.severity else "–" if self.suppressed else "?"
+        return MARKS[self.severity] if self.severity else "–" if self.judged else "?"
 
     @property
     def state(self) -> str:
         """Severity, `suppressed` or `not checked`."""
-        return self.severity.value if self.severity else "suppressed" if self.suppressed else "not checked"
+        return self.severity.value if self.severity else "suppressed" if self.judged else "not checked"
 
     @property
     def message(self) -> str:
@@ -221,7 +219,7 @@ class Entry:
     @property
     def stake_ms(self) -> float | None:
         """What could be won; None if unknown, or for what is left out."""
-        return self.judged.stake_ms if self.judged is not None and self.suppressed is None else None
+        return self.judged.stake_ms if self.judged is not None and self.severity else None
 
     @property
     def place(self) -> str:
@@ -232,8 +230,7 @@ def list_entries(report: EngineReport) -> list[Entry]:
     """Everything, the worst first: findings, what is well done, what is left out, what could not be looked at."""
     result = report.result
     return [
-        *(Entry(report, judged) for judged in (*result.findings, *result.positives)),
-        *(Entry(report, taken.judged, suppressed=taken) for taken in result.suppressed),
+        *(Entry(report, judged) for judged in (*result.findings, *result.positives, *result.suppressed)),
         *(Entry(report, not_checked=missing) for missing in result.not_checked),
     ]
 
@@ -260,8 +257,8 @@ STRENGTH_COLUMNS = (_RULE, replace(_MESSAGE, title="Well done"))
 SUPPRESSED_COLUMNS = (
     _RULE,
     _MESSAGE,
-    Column("reason", "Why left out", value=lambda entry: entry.suppressed.reason),
-    Column("origin", "Stated in", value=lambda entry: entry.suppressed.origin),
+    Column("reason", "Why left out", value=lambda entry: entry.judged.reason),
+    Column("origin", "Stated in", value=lambda entry: entry.judged.origin),
 )
 NOT_CHECKED_COLUMNS = (Column("rules", "Rules"), Column("reason", "Why they could not look"))
 SCREEN_COLUMNS = (
@@ -391,10 +388,10 @@ def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
         yield Line(missing.reason)
     if judged is not None:
         yield from _weight_lines(entry.report, judged)
-    if entry.suppressed is not None:
+    if judged is not None and judged.reason:
         yield Line("Left out", "section")
-        yield Line(entry.suppressed.reason, label="Reason", indent=2)
-        yield Line(entry.suppressed.origin, label="Stated in", indent=2)
+        yield Line(judged.reason, label="Reason", indent=2)
+        yield Line(judged.origin, label="Stated in", indent=2)
     if rule is not None:
         yield from _rule_lines(rule, judged)
     if judged is not None and judged.layers:
