@@ -129,7 +129,7 @@ def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> tuple
     """Something of all data inputs, and of all outputs."""
     return (
         [what(one) for layer in layers for one in layer.inputs if one.name not in layer.constant_inputs],
-        [what(one) for layer in layers for one in layer.outputs],
+        [what(output) for layer in layers for output in layer.outputs],
     )
 
 

@@ -370,7 +370,7 @@ def _order(engine: Engine) -> list[int]:
         if link.source != link.target:
             waiting[link.target] += 1
             out[link.source].append(link.target)
-    ready = [place for place in range(count) if not waiting[place]]
+    ready = [index for index in range(count) if not waiting[index]]
     order = [-1] * count
     done = 0
     while ready:
