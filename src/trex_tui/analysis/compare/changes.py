@@ -1,7 +1,7 @@
-"""What is otherwise in an engine than in the baseline, within one block.
+"""Changes within one block against the baseline, and reasons for the difference of two engines.
 
 The layers that do the work are compared; copies and Q/DQ layers speak for themselves, in blocks of their own, and are told as
-what surrounds the work.
+what surrounds the work. Reasons are blocks of one cause added up, the largest sum first.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def _shape_of(tensor: Tensor) -> object:
 def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> tuple[list[object], list[object]]:
     """Something of all data inputs, and of all outputs."""
     return (
-        [what(one) for layer in layers for one in layer.data_inputs],
-        [what(one) for layer in layers for one in layer.outputs],
+        [what(source) for layer in layers for source in layer.data_inputs],
+        [what(output) for layer in layers for output in layer.outputs],
     )
 
 
