@@ -1,11 +1,8 @@
-"""What GPUs can do per SM and clock, and where their drivers mislead.
+"""Peaks of GPUs: rates per SM and clock, and the operations per second of a device.
 
-`gpu_peaks.json` holds them, each with its sources and whether it was read there or inferred. This module gives them types.
-
-Peak operations per second of a device by precision, unit and accumulator.
-
-`2 × (MACs per SM and clock) × SMs × clock × tensor factor`; twice that for 2:4 sparse weights where the architecture
-gains from them. The rate stays dense unless the kernel is known to be sparse.
+`gpu_peaks.json` holds the rates and where drivers mislead, each with its sources and whether it was read there or inferred.
+The peak of a precision, unit and accumulator is `2 × (MACs per SM and clock) × SMs × clock × tensor factor`; twice that for
+2:4 sparse weights where the architecture gains from them. The rate stays dense unless the kernel is known to be sparse.
 """
 
 from __future__ import annotations
@@ -169,7 +166,7 @@ def gpu_peaks() -> GpuPeaks:
         frozenset(integrated.union(root["integrated_without_rates"])),
         tuple(re.compile(one["name"]) for one in root["geforce_names"]),
         {
-            quantity: tuple(_correction(one, sources) for one in rows)
+            quantity: tuple(_correction(row, sources) for row in rows)
             for quantity, rows in root["corrections"].items()
         },
         tuple((re.compile(one["name"]), one["note"]) for one in root["cautions"]),

@@ -1,9 +1,8 @@
-"""Latency end to end, from the best source there is, and which that is.
+"""Latency end to end, and statistics of the timing run: latency, compute, copies and enqueue.
 
-Statistics of the timing run: latency, compute, copies and enqueue, from the rows or from what trtexec printed.
-
-Rows are the better source and win where there are any. Only the enqueue time is taken from the printed summary first: the
-rows hold it as a difference of two stamps of six digits, which late in a run resolve no more than 10 µs.
+For the statistics, rows are the better source and win over what trtexec printed. Only the enqueue time is taken from the
+printed summary first: the rows hold it as a difference of two stamps of six digits, which late in a run resolve no more
+than 10 µs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Opening a file that others named: no device, no end of a pipe that nobody writes to, nothing that has no end.
+"""Files of others: opened safely, and JSON as TensorRT writes it.
 
-JSON as TensorRT writes it, read without tracebacks.
-
-Garbage collection is paused while parsing: a parse makes nothing but containers that stay, and the collector walking over
-them again and again costs more than the parse itself.
+No device is opened, no end of a pipe that nobody writes to, nothing that has no end. Garbage collection is paused while
+parsing: a parse makes nothing but containers that stay, and the collector walking over them again and again costs more than
+the parse itself.
 """
 
 from __future__ import annotations

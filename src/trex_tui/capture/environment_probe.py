@@ -364,7 +364,7 @@ def _clocks(host: Host, root: Path) -> None:
 
 
 def _temperatures(host: Host, root: Path) -> None:
-    found: dict[str, float] = {}
+    degrees_by_zone: dict[str, float] = {}
     base = root / "sys/class/thermal"
     for zone in sorted(base.glob("thermal_zone*")) if base.is_dir() else []:
         kind, text = read_text(zone / "type"), read_text(zone / "temp")
@@ -373,8 +373,8 @@ def _temperatures(host: Host, root: Path) -> None:
         except ValueError:
             continue
         if kind and 0 < degrees < 200:  # a gated zone gives 0 or -256
-            found[kind.strip()] = degrees
-    host.facts["temperatures_c"] = found
+            degrees_by_zone[kind.strip()] = degrees
+    host.facts["temperatures_c"] = degrees_by_zone
     counts: dict[str, int] = {}
     for chip in sorted((root / "sys/class/hwmon").glob("hwmon*")):
         if (read_text(chip / "name") or "").strip() != "soctherm_oc":
@@ -388,9 +388,9 @@ def _temperatures(host: Host, root: Path) -> None:
 
 def _memory(host: Host, root: Path) -> None:
     text = read_probe(host, root, "proc/meminfo") or ""
-    found = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d{1,18}) kB", text, re.MULTILINE)}
+    values = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d{1,18}) kB", text, re.MULTILINE)}
     names = {"total_kib": "MemTotal", "available_kib": "MemAvailable", "swap_free_kib": "SwapFree"}
-    host.facts["memory"] = {name: found.get(key) for name, key in names.items()}
+    host.facts["memory"] = {name: values.get(key) for name, key in names.items()}
     if probe := host.probes.get("proc/meminfo"):
         probe["raw"] = "\n".join(probe["raw"].splitlines()[:5])
 
@@ -552,11 +552,11 @@ def probe_environment(
 
 def _may_lock_clocks(host: Host, root: Path) -> bool | None:
     text = read_probe(host, root, "proc/self/status") or ""
-    found = capability(text)
-    if found is None:
+    capabilities = capability(text)
+    if capabilities is None:
         host.probes.pop("proc/self/status", None)
         return None
-    host.probes["proc/self/status"]["raw"], may = found
+    host.probes["proc/self/status"]["raw"], may = capabilities
     return may
 
 
@@ -573,9 +573,9 @@ def stubs(libraries: str) -> tuple[str, ...]:
 
 def _is_graphical(root: Path) -> bool | None:
     """By where systemd's default target points, as `systemctl get-default` tells it."""
-    for place in ("etc/systemd/system/default.target", "usr/lib/systemd/system/default.target"):
+    for link in ("etc/systemd/system/default.target", "usr/lib/systemd/system/default.target"):
         try:
-            return (root / place).readlink().name == "graphical.target"
+            return (root / link).readlink().name == "graphical.target"
         except OSError:
             continue
     return None

@@ -1,7 +1,7 @@
-"""What is otherwise in an engine than in the baseline, within one block.
+"""Changes within one block against the baseline, and reasons for the difference of two engines.
 
 The layers that do the work are compared; copies and Q/DQ layers speak for themselves, in blocks of their own, and are told as
-what surrounds the work.
+what surrounds the work. Reasons are blocks of one cause added up, the largest sum first.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> tuple
     """Something of all data inputs, and of all outputs."""
     return (
         [what(one) for layer in layers for one in layer.inputs if one.name not in layer.constant_inputs],
-        [what(one) for layer in layers for one in layer.outputs],
+        [what(output) for layer in layers for output in layer.outputs],
     )
 
 
