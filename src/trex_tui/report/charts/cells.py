@@ -38,7 +38,7 @@ from trex_tui.report.charts.sampling import (
     column_span,
     largest_of_columns,
 )
-from trex_tui.text import ELLIPSIS, printable
+from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"
 _LEAST_PLOT = (20, 6)
@@ -300,7 +300,7 @@ def _plotted(runs: Sequence[Run], width: int, height: int) -> list[str]:
 
 # Bars
 
-_UPRIGHT, _LYING = " ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█"
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEAST_WITH_GAP = 3
 """Columns that a bar has if one of them is to stay empty, so that neighbours can be told apart."""
 
@@ -310,13 +310,7 @@ def draw_columns(area: Grid, heights: Sequence[float], styles: Sequence[str]) ->
     for column, (height, style) in enumerate(zip(heights, styles, strict=True)):
         eighths = max(1, round(8 * area.height * min(1.0, height))) if height > 0 else 0
         for row in range(min(area.height, -(-eighths // 8))):
-            area.put(column, area.height - 1 - row, _UPRIGHT[min(8, eighths - 8 * row)], style)
-
-
-def lying_bar(fraction: float, cells: int) -> str:
-    """A bar from the left, 0 to 1 long; anything above zero shows."""
-    eighths = min(8 * cells, max(1, round(8 * cells * fraction))) if fraction > 0 and cells > 0 else 0
-    return "█" * (eighths // 8) + (_LYING[eighths % 8] if eighths % 8 else "")
+            area.put(column, area.height - 1 - row, _EIGHTHS[min(8, eighths - 8 * row)], style)
 
 
 @paint.register
@@ -552,7 +546,7 @@ def _(form: Bars, part: Grid) -> None:
             part.put(0, row, HERE, HERE_STYLE)
         part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
         _put_figures(part, row, bar.texts, widths, 2 + names, "")
-        part.put(start, row, lying_bar((bar.value or 0.0) / top, cells), bar.style)
+        part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
     if len(shown) < count:
         hides_here = any(bar.is_here for bar in form.bars[len(shown) :])
         style = HERE_STYLE if hides_here else MUTED
