@@ -282,10 +282,9 @@ class Traits:
     def _signatures(self, layer: Layer, family: str) -> tuple[Hashable, Hashable]:
         if layer.layer_type is None:
             return None, None
-        data = [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
         kind = family if family not in ("", "other") else layer.kind.value
         loose = (kind, self._shapes(layer.outputs), _attributes(layer, _ATTRIBUTES))
-        return (loose, self._shapes(data)), loose
+        return (loose, self._shapes(layer.data_inputs)), loose
 
     def _shapes(self, tensors: Sequence[Tensor]) -> tuple[tuple[int, ...], ...]:
         return tuple(sorted(_inner(tensor.shape, self.batch) for tensor in tensors))
