@@ -340,7 +340,7 @@ def _shared_out(wanted: Sequence[int], slots: int) -> list[int]:
     given = [1] * len(wanted)
     left = slots - len(wanted)
     while left > 0:
-        hungry = [place for place, want in enumerate(wanted) if given[place] < want]
+        hungry = [index for index, want in enumerate(wanted) if given[index] < want]
         if not hungry:
             break
         for place in hungry[:left]:

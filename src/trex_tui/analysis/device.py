@@ -313,7 +313,7 @@ class DeviceModel:
         else:
             origin = self.origins.get("peak_bandwidth_bytes_per_s", "given")
             lines.append(f"peak bandwidth: {self.peak_bandwidth_bytes_per_s / 1e9:.1f} GB/s ({origin})")
-        return [*lines, *self.overrides, *(f"assumed: {one}" for one in self.assumptions)]
+        return [*lines, *self.overrides, *(f"assumed: {assumption}" for assumption in self.assumptions)]
 
 
 def _shown(value: float | None, pattern: str) -> str | None:

@@ -166,7 +166,7 @@ def gpu_peaks() -> GpuPeaks:
         frozenset(integrated.union(root["integrated_without_rates"])),
         tuple(re.compile(one["name"]) for one in root["geforce_names"]),
         {
-            quantity: tuple(_correction(one, sources) for one in rows)
+            quantity: tuple(_correction(row, sources) for row in rows)
             for quantity, rows in root["corrections"].items()
         },
         tuple((re.compile(one["name"]), one["note"]) for one in root["cautions"]),

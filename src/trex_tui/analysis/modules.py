@@ -237,7 +237,7 @@ class Group:
         current = self
         wanted = self._path_of(layer)
         while True:
-            inside = (one for one in current.entries if isinstance(one, Group))
+            inside = (entry for entry in current.entries if isinstance(entry, Group))
             found = next((one for one in inside if wanted[: len(one.path)] == one.path), None)
             if found is None:
                 return around

@@ -367,7 +367,7 @@ def _roof_sentences(point: RooflinePoint, whole: Roofline) -> list[str]:
         lines.append(f"bound by {point.bound.value}: {_why(point, whole)}")
     if point.reasons:
         lines.append(f"not computed: {point.reason}")
-    return [*lines, *(f"assumed: {one}" for one in (*point.assumptions, *whole.assumptions))]
+    return [*lines, *(f"assumed: {assumption}" for assumption in (*point.assumptions, *whole.assumptions))]
 
 
 def _why(point: RooflinePoint, whole: Roofline) -> str:

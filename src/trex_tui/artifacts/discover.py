@@ -87,7 +87,7 @@ def _add_found(
         if kind in group:
             continue
         candidates = [one for one in found if one.kind is kind]
-        matching = [one for one in candidates if one.stem == stem]
+        matching = [candidate for candidate in candidates if candidate.stem == stem]
         only = candidates if alone and directory.absolute().name != "results" else []
         chosen = matching or only
         if len(chosen) == 1:
@@ -144,15 +144,15 @@ def contents(path: Path) -> Contents:
     if len({one.path.parent for one in found if one.kind.describes_engine}) < 2:
         return Contents(found, problem=unpacked.problem)
     folders: dict[Path, list[Path]] = {}
-    for one in unpacked.files:
-        folders.setdefault(one.parent, []).append(one)
+    for file in unpacked.files:
+        folders.setdefault(file.parent, []).append(file)
     return Contents(apart=list(folders.items()), problem=unpacked.problem)
 
 
 def without_strangers(files: list[Path], named: Path) -> list[Path]:
     """Files beside one that was named, without the archives that neither are it nor can be of its engine: their names, and
     those of what they hold, tell of others. Nothing is unpacked to see that."""
-    return [one for one in files if not is_archive(one) or one == named or _may_be_of(one, named)]
+    return [file for file in files if not is_archive(file) or file == named or _may_be_of(file, named)]
 
 
 def _may_be_of(archive: Path, named: Path) -> bool:
@@ -259,8 +259,8 @@ def _checked(path: Path) -> Path:
 
 
 def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactError:
-    where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([one.absolute() for one in paths]))
-    problems = [one for one in strays if one.severity is Severity.ERROR]
+    where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([path.absolute() for path in paths]))
+    problems = [stray for stray in strays if stray.severity is Severity.ERROR]
     if len(problems) == 1 and problems[0].file:
         only = problems[0]
         return ArtifactError(only.file or where, only.message, only.where, tuple(strays))
@@ -448,7 +448,7 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
     own = [_assemble(folder), *(_sets_of_folder(place, inside_it) for place, inside_it in apart)]
     return Discovery(
         tuple(one for each in own for one in each.sets),
-        tuple(one for each in own for one in each.diagnostics),
+        tuple(diagnostic for each in own for diagnostic in each.diagnostics),
     )
 
 
@@ -526,7 +526,7 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
     folders = [Path(os.path.abspath(one.directory)) for one in sets]  # noqa: PTH100 - without `..`
     own = [one.name.rpartition("/")[2] for one in sets]
     for folder in set(folders):
-        _tell_apart([place for place, one in enumerate(folders) if one == folder], own, sets)
+        _tell_apart([index for index, one in enumerate(folders) if one == folder], own, sets)
     parents = [folder.parts[1:] for folder in folders]  # a root is part of no name
     names = list(own)
     for depth in range(1, max(map(len, parents), default=0) + 1):

@@ -60,9 +60,9 @@ def read_layer_info(path: Path) -> LayerInfo:
         )
         notes.append(Diagnostic(Severity.WARNING, path, "", message))
     io_tensors = _dicts(root.get("I/O Tensors"), "I/O Tensors", note)
-    bindings = _bindings(root.get("Bindings"), note) or tuple(str(one["Name"]) for one in io_tensors)
+    bindings = _bindings(root.get("Bindings"), note) or tuple(str(tensor["Name"]) for tensor in io_tensors)
     return LayerInfo(
-        layers=tuple(one for one in layers if one is not None),
+        layers=tuple(layer for layer in layers if layer is not None),
         bindings=bindings,
         io_tensors=io_tensors,
         names_only=names_only,

@@ -175,7 +175,7 @@ def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: 
         onnx_nodes=onnx_nodes_of(raw.get("Metadata")),
         weights_bytes=_sum(listed_bytes, constant_bytes),
         constant_input_bytes=constant_bytes,
-        constant_inputs=frozenset([one.name for one in constants]) if constants else _NO_NAMES,
+        constant_inputs=frozenset([constant.name for constant in constants]) if constants else _NO_NAMES,
         latency=latency,
         optimization_profile=optimization_profile_of(name),
         attributes=without_depths({key: value for key, value in raw.items() if key not in _OWN_KEYS}),

@@ -150,7 +150,7 @@ class Engine:
 
     def _is_broken(self, ending: str) -> bool:
         """Whether a file is so damaged that only its name tells what it was."""
-        errors = [one.file for one in self.diagnostics if one.severity is Severity.ERROR]
+        errors = [diagnostic.file for diagnostic in self.diagnostics if diagnostic.severity is Severity.ERROR]
         return any(path is not None and path.name.endswith(ending) for path in errors)
 
     @property

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trex_tui.text import (
@@ -228,13 +229,8 @@ def make_table(
         total: Rows there are, where the items are only some of them.
     """
     every = list(items)
-    rows = [
-        [
-            column.value(item) if column.value is not None else item[index]
-            for index, column in enumerate(columns)
-        ]
-        for item in every[:top]
-    ]
+    getters = [column.value or itemgetter(index) for index, column in enumerate(columns)]
+    rows = [[get(item) for get in getters] for item in every[:top]]
     return Table(id, columns, rows, total=total or len(every), title=title, noun=noun, styles=styles)
 
 
@@ -291,13 +287,15 @@ class Listing:
 
     Attributes:
         schema: What the JSON object says it is: `trex-tui/build-tactics/1`.
-        source: The file that the rows are out of.
+        source: The file or the engine that the rows are of.
         table: Its id is what the rows are called in JSON.
+        source_key: What the source is called in JSON.
     """
 
     schema: str
     source: str
     table: Table
+    source_key: str = "file"
 
 
 class ListingOffer(NamedTuple):

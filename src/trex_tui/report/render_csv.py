@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
 
-from trex_tui.report.document import Table, raw
+from trex_tui.report.document import Cell, Table
 from trex_tui.text import printable
 
 _FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
@@ -33,7 +33,7 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 def table_csv(table: Table) -> str:
     """A table under the keys of its columns, with raw values."""
-    return csv_text([column.key for column in table.columns], (map(raw, row) for row in table.rows))
+    return csv_text([column.key for column in table.columns], table.rows)
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
@@ -43,9 +43,9 @@ def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
         return value if math.isfinite(value) else ""
     if isinstance(value, int):
         return value
-    if isinstance(value, Enum):
-        value = value.value
-    elif isinstance(value, tuple):
+    if isinstance(value, (Cell, Enum)):
+        return _cell(value.value)
+    if isinstance(value, tuple):
         value = ";".join(map(str, value))
     shown = printable(str(value))
     # LibreOffice and Excel skip blanks before they look for a formula.

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from trex_tui.report.document import Chart, Column, Document, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
-from trex_tui.text import printable, shorten_middle
+from trex_tui.text import format_bar, printable, shorten_middle
 
 LONGEST_CELL = 60
 """Names in tables longer than this lose their middle: a forge would give all the width to one column."""
@@ -104,9 +104,7 @@ def _cells(column: Column, value: object, top: float, longest: Callable[[Column]
         text = column.shorten(text, longest(column))
     if not column.has_bar:
         return [escaped(text)]
-    from trex_tui.report.charts.cells import lying_bar
-
-    return [escaped(text), lying_bar((number(value) or 0.0) / top, _BAR_CELLS) if top else ""]
+    return [escaped(text), format_bar((number(value) or 0.0) / top, _BAR_CELLS) if top else ""]
 
 
 def _section_lines(section: Section) -> Iterator[str]:

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 
-from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
+from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by_kind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Table
@@ -24,7 +24,6 @@ from trex_tui.report.views.memory import (
     describe_live,
     describe_peak,
     describe_tensors,
-    live_here,
     main_column,
     memory_figures,
     unknown_sentences,
@@ -156,7 +155,7 @@ class MemoryPane(LayerTablePane):
             return []
         if layer.index == self.figures.activations.peak_index:
             return []
-        alive = live_here(self.figures, layer.index)
+        alive = live_at(self.figures.values, layer.index)
         title = f"Live at layer {layer.index}: {plural(len(alive), 'tensor')}"
         return [heading_line(title), *self._tensor_lines(alive, width)]
 

@@ -190,7 +190,7 @@ def _count_alike(pairing: Pairing) -> bool:
         for side in (0, 1)
     ]
     common = (names[0] & names[1]).total()
-    least = min(one.total() for one in names)
+    least = min(name.total() for name in names)
     return least > 0 and common >= _LEAST_COMMON_NUMBERS * least
 
 
@@ -377,9 +377,9 @@ def foreign_ranges(pairing: Pairing) -> None:
         places: dict[str, list[int]] = defaultdict(list)
         plain = [layer for layer in pairing.open(1 - side) if not pairing.trait(1 - side, layer).parts.ends]
         candidates = sorted(plain, key=pairing.traits(1 - side).order.__getitem__)
-        for place, layer in enumerate(candidates):
+        for index, layer in enumerate(candidates):
             for node in pairing.trait(1 - side, layer).nodes:
-                places[node].append(place)
+                places[node].append(index)
         for layer in opaque:
             first, last = (
                 [place for node in end if node[0] != "@" for place in places.get(node, ())]

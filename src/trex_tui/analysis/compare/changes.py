@@ -128,8 +128,8 @@ def _shape_of(tensor: Tensor) -> object:
 def _tensors(layers: Sequence[Layer], what: Callable[[Tensor], object]) -> tuple[list[object], list[object]]:
     """Something of all data inputs, and of all outputs."""
     return (
-        [what(one) for layer in layers for one in layer.inputs if one.name not in layer.constant_inputs],
-        [what(one) for layer in layers for one in layer.outputs],
+        [what(source) for layer in layers for source in layer.data_inputs],
+        [what(output) for layer in layers for output in layer.outputs],
     )
 
 

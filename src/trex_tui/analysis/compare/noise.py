@@ -176,7 +176,11 @@ def _thresholds(run: Sequence[float], ordered: list[float], middle: float, lengt
         sum(value > middle for value in run[start : start + length]) - length / 2.0
         for start in range(0, rows - length + 1, length)
     ]
-    spread = math.sqrt(math.fsum(one * one for one in deviations) / max(1, len(deviations)) * len(deviations))
+    spread = math.sqrt(
+        math.fsum(deviation * deviation for deviation in deviations)
+        / max(1, len(deviations))
+        * len(deviations)
+    )
     reach = max(_SPREAD * spread, math.sqrt(rows))
     first, last = max(0.0, rows / 2.0 - reach), min(rows - 1.0, rows / 2.0 + reach)
     places = {round(first + (last - first) * step / (_THRESHOLDS - 1)) for step in range(_THRESHOLDS)}

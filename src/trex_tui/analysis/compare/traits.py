@@ -282,10 +282,9 @@ class Traits:
     def _signatures(self, layer: Layer, family: str) -> tuple[Hashable, Hashable]:
         if layer.layer_type is None:
             return None, None
-        data = [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
         kind = family if family not in ("", "other") else layer.kind.value
         loose = (kind, self._shapes(layer.outputs), _attributes(layer, _ATTRIBUTES))
-        return (loose, self._shapes(data)), loose
+        return (loose, self._shapes(layer.data_inputs)), loose
 
     def _shapes(self, tensors: Sequence[Tensor]) -> tuple[tuple[int, ...], ...]:
         return tuple(sorted(_inner(tensor.shape, self.batch) for tensor in tensors))
@@ -370,7 +369,7 @@ def _order(engine: Engine) -> list[int]:
         if link.source != link.target:
             waiting[link.target] += 1
             out[link.source].append(link.target)
-    ready = [place for place in range(count) if not waiting[place]]
+    ready = [index for index in range(count) if not waiting[index]]
     order = [-1] * count
     done = 0
     while ready:

@@ -38,7 +38,7 @@ from trex_tui.report.charts.sampling import (
     column_span,
     largest_of_columns,
 )
-from trex_tui.text import ELLIPSIS, printable
+from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"
 _LEAST_PLOT = (20, 6)
@@ -233,9 +233,8 @@ def _label(area: Grid, places: Iterable[tuple[int, int]], text: str, style: str)
     any(area.label(column, row, text, style) for column, row in places)
 
 
-def _draw_level(area: Grid, mark: Mark, y: Scale) -> None:
+def _draw_level(area: Grid, mark: Mark, row: int) -> None:
     """A broken line across, behind what stands there; its label where it hides nothing, as far right as possible."""
-    row = row_of(area, y, mark.at)
     label = f" {mark.label} " if mark.short is None else mark.short
     starts = range(area.width - len(label), -1, -1)
     start = next((start for start in starts if area.is_blank(start, row, len(label))), area.width)
@@ -300,7 +299,7 @@ def _plotted(runs: Sequence[Run], width: int, height: int) -> list[str]:
 
 # Bars
 
-_UPRIGHT, _LYING = " ▁▂▃▄▅▆▇█", " ▏▎▍▌▋▊▉█"
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEAST_WITH_GAP = 3
 """Columns that a bar has if one of them is to stay empty, so that neighbours can be told apart."""
 
@@ -310,13 +309,7 @@ def draw_columns(area: Grid, heights: Sequence[float], styles: Sequence[str]) ->
     for column, (height, style) in enumerate(zip(heights, styles, strict=True)):
         eighths = max(1, round(8 * area.height * min(1.0, height))) if height > 0 else 0
         for row in range(min(area.height, -(-eighths // 8))):
-            area.put(column, area.height - 1 - row, _UPRIGHT[min(8, eighths - 8 * row)], style)
-
-
-def lying_bar(fraction: float, cells: int) -> str:
-    """A bar from the left, 0 to 1 long; anything above zero shows."""
-    eighths = min(8 * cells, max(1, round(8 * cells * fraction))) if fraction > 0 and cells > 0 else 0
-    return "█" * (eighths // 8) + (_LYING[eighths % 8] if eighths % 8 else "")
+            area.put(column, area.height - 1 - row, _EIGHTHS[min(8, eighths - 8 * row)], style)
 
 
 @paint.register
@@ -366,11 +359,16 @@ def _raise_flag(area: Grid, start: int, end: int, sign: str, style: str) -> None
 
 def _mark_columns(area: Grid, mark: Mark, y: Scale) -> None:
     """A level, or an upright line that ends in an arrow with the label beside it."""
+
+    def bar_row(value: float) -> int:
+        """The row in which a bar of the value ends."""
+        return area.height - 1 - min(area.height - 1, int(y.fraction(value) * area.height))
+
     if mark.is_level:
-        _draw_level(area, mark, y)
+        _draw_level(area, mark, bar_row(mark.at))
         return
     column = min(area.width - 1, int(mark.at * area.width))
-    row = 0 if mark.top is None else row_of(area, y, mark.top)
+    row = 0 if mark.top is None else bar_row(mark.top)
     draw_upright(area, column, mark.style, row + 1)
     area.put(column, row, "▲", mark.style)
     _label(area, [(column + 2, row + 1), (column + 2, row + 2)], mark.label, mark.style)
@@ -498,7 +496,7 @@ def _(form: Points, part: Grid) -> None:
     for dot in form.dots:
         area.put(column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.style)
     for mark in form.marks:
-        _draw_level(area, mark, y)
+        _draw_level(area, mark, row_of(area, y, mark.at))
     for roof in form.roofs:
         row = row_of(area, y, roof.points[-1][1])
         end = area.width - len(cells_of(roof.name))
@@ -552,7 +550,7 @@ def _(form: Bars, part: Grid) -> None:
             part.put(0, row, HERE, HERE_STYLE)
         part.put(2, row, label, HERE_STYLE if bar.is_here else bar.style)
         _put_figures(part, row, bar.texts, widths, 2 + names, "")
-        part.put(start, row, lying_bar((bar.value or 0.0) / top, cells), bar.style)
+        part.put(start, row, format_bar((bar.value or 0.0) / top, cells), bar.style)
     if len(shown) < count:
         hides_here = any(bar.is_here for bar in form.bars[len(shown) :])
         style = HERE_STYLE if hides_here else MUTED

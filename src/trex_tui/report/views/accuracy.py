@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
 from trex_tui.artifacts.naming import ArtifactKind, stem_of
 from trex_tui.errors import ArtifactError
 from trex_tui.report.document import Cell, Column, Section, make_table
-from trex_tui.report.render_json import plain
 from trex_tui.text import MISSING, format_pct, plural, printable
 
 if TYPE_CHECKING:
@@ -78,18 +77,18 @@ class AccuracyEvidence:
 
     Attributes:
         path: The file.
-        result: None if it cannot be read.
         reference, test: Which of the engines its sides are; None for none of them.
-        proof: `sha256` or `name`: what the sides were recognised by; empty if the result is refused.
-        refusal: Why it is not shown; empty if it is.
+        proof: `sha256` or `name`: what the sides were recognised by; None if the result is refused.
+        refusal: Why it is not shown; None if it is.
+        result: None if it is refused.
     """
 
     path: Path
-    result: AccuracyResult | None
     reference: int | None = None
     test: int | None = None
-    proof: str = ""
-    refusal: str = ""
+    proof: str | None = None
+    refusal: str | None = None
+    result: AccuracyResult | None = None
 
 
 def accuracy_evidence(engines: Sequence[Engine]) -> list[AccuracyEvidence]:
@@ -104,7 +103,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     try:
         result = read_accuracy(path)
     except ArtifactError as error:
-        return AccuracyEvidence(path, None, refusal=f"{path} {error.diagnostic.message}")
+        return AccuracyEvidence(path, refusal=f"{path} {error.diagnostic.message}")
     references, first = _find_engines(result.reference, engines)
     tests, second = _find_engines(result.test, engines)
     reference, test = _distinguish(result, references, tests, engines)
@@ -112,10 +111,10 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     # Of one engine alone it is told what it was held against; of several, only what is among them.
     is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
     if test is not None and reference != test and is_known:
-        return AccuracyEvidence(path, result, reference, test, proof)
+        return AccuracyEvidence(path, reference, test, proof, result=result)
     about = f"{_name(result.test)} against {_name(result.reference)}"
     why = f"{path} is about {about}, which are not the engines compared here; its numbers are not shown"
-    return AccuracyEvidence(path, result, refusal=why)
+    return AccuracyEvidence(path, refusal=why)
 
 
 def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
@@ -213,10 +212,10 @@ def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
     """Every result that lies with the engines: those about them in full, the others by name."""
     sections: list[Section] = []
     for evidence in accuracy_evidence(engines):
-        if evidence.refusal or evidence.result is None:
-            sections.append(Section("accuracy", "Accuracy", sentences=[printable(evidence.refusal)]))
-        else:
+        if evidence.result is not None:
             sections += accuracy_sections(evidence.result, evidence)
+        else:
+            sections.append(Section("accuracy", "Accuracy", sentences=[printable(evidence.refusal or "")]))
     for number, section in enumerate(sections, start=1):
         yield replace(section, id=f"accuracy-{number}")
 
@@ -264,21 +263,3 @@ def _nonfinite(counts: Mapping[str, int]) -> tuple[int, ...] | None:
 
 def _name(side: ComparedSide) -> str:
     return printable(side.name or "an engine that is not named")
-
-
-def accuracy_documents(engines: Sequence[Engine]) -> list[dict[str, Any]]:
-    """The same as `engines_sections`, for JSON: a result about other engines has no outputs, and says why."""
-    documents = []
-    for evidence in accuracy_evidence(engines):
-        shown = evidence.result if not evidence.refusal else None
-        documents.append(
-            {
-                "path": str(evidence.path),
-                "reference": evidence.reference,
-                "test": evidence.test,
-                "proof": evidence.proof or None,
-                "refusal": evidence.refusal or None,
-                "result": plain(shown) if shown is not None else None,
-            }
-        )
-    return documents

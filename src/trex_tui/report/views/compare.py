@@ -27,7 +27,7 @@ from trex_tui.report.render_csv import csv_text
 from trex_tui.report.render_html import sections_page
 from trex_tui.report.render_json import plain
 from trex_tui.report.render_markdown import comment_markdown
-from trex_tui.report.views.accuracy import accuracy_documents, engines_sections
+from trex_tui.report.views.accuracy import accuracy_evidence, engines_sections
 from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
 
 DIFF_SCHEMA = "trex-tui/diff/1"
@@ -419,7 +419,7 @@ def diff_document(shown: Shown) -> dict[str, Any]:
         "verdict": plain(comparison.verdict),
         "verdicts": plain(comparison.verdicts),
         "differences": plain(comparison.differences),
-        "accuracy": accuracy_documents(comparison.engines),
+        "accuracy": plain(accuracy_evidence(comparison.engines)),
         "ranking": {
             "by": comparison.ranked_by,
             "engines": list(comparison.ranking),

@@ -15,9 +15,7 @@ from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.charts.svg_elements import kind_class
-from trex_tui.report.document import Chart, Column, Section, Table, is_missing, make_table
-from trex_tui.report.render_csv import table_csv
-from trex_tui.report.render_markdown import table_markdown
+from trex_tui.report.document import Chart, Column, Listing, Section, Table, is_missing, make_table
 from trex_tui.report.render_text import print_table
 from trex_tui.report.views.engine import Subject, by_bound, by_tensor_cores, no_profile, totals_table
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, plural, printable
@@ -85,23 +83,11 @@ def layer_column(engine: Engine, column: LayerColumn, title: str) -> Column:
     )
 
 
-def layers_document(
-    engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]
-) -> dict[str, Any]:
-    """The object that `layers --format json` prints."""
-    rows = [{column.name: column.value(engine, layer) for column in columns} for layer in layers]
-    return {"schema": LAYERS_SCHEMA, "engine": engine.name, "layers": rows}
-
-
-def layers_csv(engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]) -> str:
-    """Comma-separated values with a header line; missing cells are empty, several ONNX nodes are joined by `;`."""
-    return table_csv(layers_table(engine, layers, columns))
-
-
-def layers_markdown(engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]) -> str:
-    """A table that a forge renders; names are escaped and whole."""
-    lines = table_markdown(layers_table(engine, layers, columns), has_bars=False)
-    return "".join(f"{line}\n" for line in lines)
+def layers_listing(
+    engine: Engine, layers: Iterable[Layer], columns: Iterable[LayerColumn] = ALL_COLUMNS
+) -> Listing:
+    """Layers as `trex-tui layers` writes them: under the names of the columns, names of ONNX nodes as a list."""
+    return Listing(LAYERS_SCHEMA, engine.name, layers_table(engine, layers, columns), "engine")
 
 
 def print_layers(

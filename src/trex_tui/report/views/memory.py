@@ -11,7 +11,6 @@ from trex_tui.analysis.memory import (
     LiveTensor,
     MemoryTotal,
     activation_memory,
-    live_at,
     live_tensors,
     memory_by_kind,
     tensor_of,
@@ -117,11 +116,6 @@ def _describe_tensor(engine: Engine, value: LiveTensor) -> TensorText:
 def _type_text(engine: Engine, value: LiveTensor) -> str:
     tensor = tensor_of(engine, value)
     return f"{format_shape(tensor.shape)} {tensor.description}" if tensor else ""
-
-
-def live_here(figures: MemoryFigures, index: int) -> list[LiveTensor]:
-    """The values alive at a layer, the largest first."""
-    return live_at(figures.values, index)
 
 
 def memory_sections(subject: Subject) -> Iterator[Section]:
