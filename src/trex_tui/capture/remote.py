@@ -97,7 +97,7 @@ class RemoteTrtexec:
 def find_there(
     ssh: Ssh, stop: Stop, word: str, given: str | None, *, with_others: bool = False
 ) -> RemoteTrtexec:
-    """Look for it, in the order of `locate.find_trtexec`.
+    """Look for it, in the order of `find_trtexec`.
 
     Args:
         ssh: How to reach the machine.

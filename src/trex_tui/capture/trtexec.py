@@ -1,7 +1,8 @@
 """The trtexec at hand: where it is, which release it is of, and which options it has.
 
-`--help` needs no GPU, and there is no `--version`. Its banner tells the version, its lines explain options. The table of releases
-(`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one at hand.
+`--help` needs no GPU, and there is no `--version`. Its banner tells the version, its lines explain options. The table of
+releases (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one
+at hand.
 """
 
 from __future__ import annotations
