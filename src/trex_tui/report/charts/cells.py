@@ -233,9 +233,8 @@ def _label(area: Grid, places: Iterable[tuple[int, int]], text: str, style: str)
     any(area.label(column, row, text, style) for column, row in places)
 
 
-def _draw_level(area: Grid, mark: Mark, y: Scale) -> None:
+def _draw_level(area: Grid, mark: Mark, row: int) -> None:
     """A broken line across, behind what stands there; its label where it hides nothing, as far right as possible."""
-    row = row_of(area, y, mark.at)
     label = f" {mark.label} " if mark.short is None else mark.short
     starts = range(area.width - len(label), -1, -1)
     start = next((start for start in starts if area.is_blank(start, row, len(label))), area.width)
@@ -360,11 +359,16 @@ def _raise_flag(area: Grid, start: int, end: int, sign: str, style: str) -> None
 
 def _mark_columns(area: Grid, mark: Mark, y: Scale) -> None:
     """A level, or an upright line that ends in an arrow with the label beside it."""
+
+    def bar_row(value: float) -> int:
+        """The row in which a bar of the value ends."""
+        return area.height - 1 - min(area.height - 1, int(y.fraction(value) * area.height))
+
     if mark.is_level:
-        _draw_level(area, mark, y)
+        _draw_level(area, mark, bar_row(mark.at))
         return
     column = min(area.width - 1, int(mark.at * area.width))
-    row = 0 if mark.top is None else row_of(area, y, mark.top)
+    row = 0 if mark.top is None else bar_row(mark.top)
     draw_upright(area, column, mark.style, row + 1)
     area.put(column, row, "▲", mark.style)
     _label(area, [(column + 2, row + 1), (column + 2, row + 2)], mark.label, mark.style)
@@ -492,7 +496,7 @@ def _(form: Points, part: Grid) -> None:
     for dot in form.dots:
         area.put(column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.style)
     for mark in form.marks:
-        _draw_level(area, mark, y)
+        _draw_level(area, mark, row_of(area, y, mark.at))
     for roof in form.roofs:
         row = row_of(area, y, roof.points[-1][1])
         end = area.width - len(cells_of(roof.name))
