@@ -381,9 +381,11 @@ class TrexApp(App[None]):
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):
-            from trex_tui.screens.palette import Palette
+            from trex_tui.screens.palette import CommandWindow
 
-            self.push_screen(Palette(id="--command-palette", placeholder="Search for commands and layers…"))
+            self.push_screen(
+                CommandWindow(id="--command-palette", placeholder="Search for commands and layers…")
+            )
 
     async def action_quit(self) -> None:
         """Quit; while trtexec runs, ask it to stop instead."""
