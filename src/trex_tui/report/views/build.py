@@ -32,7 +32,7 @@ from trex_tui.report.document import Column, Listing, Section, Table, make_table
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
-    from trex_tui.report.views.engine import Subject
+    from trex_tui.report.views.engine import EngineSubject
 
 format_tactic_ms = partial(format_ms, digits=6)
 """Tactics are told apart by tens of nanoseconds."""
@@ -555,7 +555,7 @@ def check_build_log(trace: BuildTrace) -> None:
 # The section of a report
 
 
-def build_sections(subject: Subject) -> Iterator[Section]:
+def build_sections(subject: EngineSubject) -> Iterator[Section]:
     """Phases, what took long to tune, choices by chance, warnings; nothing where there is no log."""
     engine = subject.engine
     kind = kind_of_build_log(engine)
