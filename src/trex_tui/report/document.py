@@ -152,7 +152,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class ChartReference:
     """A chart of the catalogue about an engine, drawn by the renderer."""
 
     id: str
@@ -175,7 +175,7 @@ class Section:
     _: KW_ONLY
     sentences: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
-    charts: Sequence[Chart] = ()
+    charts: Sequence[ChartReference] = ()
     tables: Sequence[Table] = ()
     is_warning: bool = False
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trex_tui.report.document import Chart, Column, Document, Section, Table, number
+from trex_tui.report.document import ChartReference, Column, Document, Section, Table, number
 from trex_tui.report.render_json import REPORT_SCHEMA
 from trex_tui.text import format_bar, printable, shorten_middle
 
@@ -133,7 +133,7 @@ def _section_lines(section: Section) -> Iterator[str]:
             yield ""
 
 
-def _chart_lines(chart: Chart) -> Iterator[str]:
+def _chart_lines(chart: ChartReference) -> Iterator[str]:
     """The chart of the explorer, in a fence that nothing in it can close."""
     from trex_tui.report.charts.catalogue import CHARTS_BY_ID
     from trex_tui.report.charts.cells import draw

@@ -48,7 +48,7 @@ def print_table(table: Table, console: Console, style: str = "dim", most: int | 
     head, *body = table_lines(table, room, most if console.is_terminal else None)
     console.print(Text(head, style=style), soft_wrap=True)
     if body:
-        console.print(_Lines(body), soft_wrap=True)
+        console.print(_PlainLines(body), soft_wrap=True)
 
 
 def print_facts(facts: Iterable[tuple[str, str]], console: Console) -> None:
@@ -150,7 +150,7 @@ def _align(cells: Sequence[str], width: int, is_right: bool) -> list[str]:
     return [blank + cell if is_right else cell + blank for cell, blank in zip(cells, blanks, strict=True)]
 
 
-class _Lines:
+class _PlainLines:
     """What Rich prints as it is, in one piece."""
 
     def __init__(self, lines: Sequence[str]) -> None:

@@ -511,7 +511,7 @@ class Analysis:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class EngineSubject:
     """An engine and what the sections about it are made from.
 
     Attributes:
@@ -526,10 +526,10 @@ class Subject:
     top: int | None = TOP
 
 
-def make_subject(lint: EngineReport, top: int | None = TOP) -> Subject:
+def make_subject(lint: EngineReport, top: int | None = TOP) -> EngineSubject:
     """Compute what is known of an engine: seconds for 20 000 layers."""
     engine = lint.engine
-    return Subject(engine, engine_summary(engine), analyse(engine), lint, top)
+    return EngineSubject(engine, engine_summary(engine), analyse(engine), lint, top)
 
 
 def analyse(engine: Engine) -> Analysis:
@@ -628,7 +628,7 @@ _LOWER_BOUNDS = {
 """Figure -> what says that it could not include everything."""
 
 
-def summary_sections(subject: Subject) -> Iterator[Section]:
+def summary_sections(subject: EngineSubject) -> Iterator[Section]:
     """What the engine is, and its figures."""
     engine, analysis = subject.engine, subject.analysis
     files = ", ".join(
@@ -643,7 +643,7 @@ def summary_sections(subject: Subject) -> Iterator[Section]:
     yield Section("summary", "Summary", facts=facts, tables=[_figures(subject)])
 
 
-def _figures(subject: Subject) -> Table:
+def _figures(subject: EngineSubject) -> Table:
     columns = (
         Column("figure", "Key"),
         Column("title", "Figure"),

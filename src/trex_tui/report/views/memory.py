@@ -18,8 +18,8 @@ from trex_tui.analysis.memory import (
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.charts.figure import as_sentence
-from trex_tui.report.document import Chart, Column, Section, Table, make_table
-from trex_tui.report.views.engine import Subject, memory_facts
+from trex_tui.report.document import ChartReference, Column, Section, Table, make_table
+from trex_tui.report.views.engine import EngineSubject, memory_facts
 from trex_tui.text import format_bytes, format_shape, plural
 
 NO_LAYER_INFO = "No layer information in this set: what is in memory is unknown."
@@ -118,7 +118,7 @@ def _type_text(engine: Engine, value: LiveTensor) -> str:
     return f"{format_shape(tensor.shape)} {tensor.description}" if tensor else ""
 
 
-def memory_sections(subject: Subject) -> Iterator[Section]:
+def memory_sections(subject: EngineSubject) -> Iterator[Section]:
     """Weights and activations, and what is alive when most is."""
     engine = subject.engine
     activations = memory_figures(engine).activations
@@ -134,7 +134,7 @@ def memory_sections(subject: Subject) -> Iterator[Section]:
     ]
     charts = []
     if activations.peak_bytes is not None:
-        charts.append(Chart("memory", engine))
+        charts.append(ChartReference("memory", engine))
         tables.append(_live_table(engine, activations.live_at_peak, subject.top))
     yield Section("memory", "Memory", sentences=sentences, facts=facts, charts=charts, tables=tables)
 

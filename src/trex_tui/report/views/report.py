@@ -11,7 +11,7 @@ from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document, sections
 from trex_tui.report.views.engine import (
-    Subject,
+    EngineSubject,
     condition_facts,
     doubt_sentences,
     make_subject,
@@ -24,7 +24,7 @@ from trex_tui.report.views.timing import timing_sections
 from trex_tui.text import plural, printable
 
 
-def capture_sections(subject: Subject) -> Iterator[Section]:
+def capture_sections(subject: EngineSubject) -> Iterator[Section]:
     """The machine and what of its state casts doubt on the numbers; nothing without a manifest."""
     facts = condition_facts(subject.engine)
     if not facts:
@@ -33,12 +33,12 @@ def capture_sections(subject: Subject) -> Iterator[Section]:
     yield Section("capture", "Capture", sentences=sentences, facts=facts, is_warning=bool(sentences))
 
 
-def accuracy_sections(subject: Subject) -> Iterator[Section]:
+def accuracy_sections(subject: EngineSubject) -> Iterator[Section]:
     """Results of `accuracy` that are about the engine."""
     yield from engines_sections([subject.engine])
 
 
-def findings_sections(subject: Subject) -> Iterator[Section]:
+def findings_sections(subject: EngineSubject) -> Iterator[Section]:
     """What lint says of the engine."""
     return lint_sections(subject.lint, subject.top)
 
@@ -51,7 +51,7 @@ NOTE_COLUMNS = (
 )
 
 
-def note_sections(subject: Subject) -> Iterator[Section]:
+def note_sections(subject: EngineSubject) -> Iterator[Section]:
     """What could not be used of the files, and what is worth knowing of them."""
     if notes := subject.engine.diagnostics:
         table = make_table("notes", NOTE_COLUMNS, notes, top=subject.top, noun="remark")
@@ -64,7 +64,7 @@ def comparison_part(shown: Shown) -> Part:
     return Part("comparison", "Comparison", list(sections(shown)), data=data)
 
 
-SECTIONS: tuple[Callable[[Subject], Iterator[Section]], ...] = (
+SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
     summary_sections,
     capture_sections,
     timing_sections,

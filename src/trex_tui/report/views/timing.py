@@ -26,11 +26,11 @@ from trex_tui.report.charts.figure import Lines, Scale, Series, spread
 from trex_tui.report.charts.sampling import column_medians
 from trex_tui.report.charts.svg_painter import draw_svg, picture
 from trex_tui.report.charts.svg_plot import Caption
-from trex_tui.report.document import Chart, Column, Section, Table, drop_empty_columns, make_table
+from trex_tui.report.document import ChartReference, Column, Section, Table, drop_empty_columns, make_table
 from trex_tui.report.render_csv import csv_text
 from trex_tui.report.render_json import plain
 from trex_tui.report.render_text import table_lines
-from trex_tui.report.views.engine import Analysis, Subject, gap_sentences
+from trex_tui.report.views.engine import Analysis, EngineSubject, gap_sentences
 from trex_tui.text import MISSING, plural, printable
 
 TIMES_SCHEMA = "trex-tui/times/1"
@@ -303,7 +303,7 @@ def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
     return [("Steadiness", steadiness), ("Source", statistics.origin)]
 
 
-def timing_sections(subject: Subject) -> Iterator[Section]:
+def timing_sections(subject: EngineSubject) -> Iterator[Section]:
     """Statistics of the timing run, what kind of run it was, and how it fits the layers."""
     statistics, gap = subject.analysis.statistics, gap_sentences(subject.engine, subject.analysis)
     if statistics is None:
@@ -319,7 +319,7 @@ def timing_sections(subject: Subject) -> Iterator[Section]:
         "Timing",
         sentences=gap,
         facts=facts,
-        charts=[Chart(chart, subject.engine) for chart in charts],
+        charts=[ChartReference(chart, subject.engine) for chart in charts],
         tables=[_statistics_table(statistics)] if known_series(statistics) else [],
     )
 
