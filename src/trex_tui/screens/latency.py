@@ -14,7 +14,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.views.engine import no_profile
 from trex_tui.report.views.lint import layer_marks
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
@@ -47,7 +47,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
             latency_columns(engine), id="latency-table", empty_text="No layer matches the filter."
         )
         self._layers: Sequence[Layer] = engine.layers
-        self._marks: dict[int, Severity] = {}
+        self._marks: dict[int, FindingSeverity] = {}
 
     def compose(self) -> ComposeResult:
         self._take_settings()
