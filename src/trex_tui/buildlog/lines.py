@@ -244,7 +244,7 @@ _MOST_BETWEEN = 10_000
 """Lines of stderr after which the second half is not expected any more."""
 
 
-class Streams:
+class LogStreams:
     """Reads lines that may be half of one, and hands on whole ones.
 
     Args:

@@ -17,11 +17,11 @@ from trex_tui.buildlog.build_trace import (
     DumpForm,
     LayerDump,
     OnnxHeader,
-    Options,
     Performance,
     PrintedBinding,
     ProfileTable,
     Run,
+    StatedOptions,
     TraceAverages,
 )
 from trex_tui.buildlog.layer_dump import Dumps
@@ -42,7 +42,7 @@ SECTIONS = {
     "Reporting Options": "reporting",
     "Device Information": "device",
 }
-"""Heading -> name of the section in `Options`."""
+"""Heading -> name of the section in `StatedOptions`."""
 _INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
 _OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
 _VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
@@ -211,8 +211,8 @@ class Sections:
             self.outputs.append(match["name"])
 
     @property
-    def options(self) -> Options:
-        return Options(
+    def options(self) -> StatedOptions:
+        return StatedOptions(
             **{
                 name: {label: ", ".join(filter(None, parts)) for label, parts in values.items()}
                 for name, values in self._values.items()

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
-    Columns,
     FormatCombination,
     InsertedReformat,
     LayerTuning,
     MyelinTable,
     MyelinTactics,
-    Outcome,
     ReformatCost,
     RunnerTrial,
     SkippedTactic,
     SkipReason,
+    TacticColumns,
     Tactics,
+    TuningOutcome,
     parse_id,
 )
 
@@ -42,7 +42,7 @@ _MYELIN = re.compile(
 )
 
 
-class TacticColumns:
+class TacticWriter:
     """Writes tactics into columns, with every text once.
 
     Attributes:
@@ -51,7 +51,7 @@ class TacticColumns:
     """
 
     def __init__(self) -> None:
-        self.columns = Columns()
+        self.columns = TacticColumns()
         self.next = 0
         self._indices = {"": 0, "-": 0}
         self._heads = {"": 0}
@@ -290,12 +290,16 @@ class RunnerState:
             tuple(self.myelin),
         )
 
-    def _outcome(self, tactics: Tactics) -> Outcome:
+    def _outcome(self, tactics: Tactics) -> TuningOutcome:
         if len(tactics) or self.fastest_id is not None:
-            return Outcome.TIMED
+            return TuningOutcome.TIMED
         if self.skipped:
-            return Outcome.SKIPPED
-        return Outcome.NO_VALID_TACTIC if self.invalid or self.seconds is not None else Outcome.UNFINISHED
+            return TuningOutcome.SKIPPED
+        return (
+            TuningOutcome.NO_VALID_TACTIC
+            if self.invalid or self.seconds is not None
+            else TuningOutcome.UNFINISHED
+        )
 
 
 _STARS = "*" * 15
@@ -343,7 +347,7 @@ class Tuner:
     """
 
     def __init__(self) -> None:
-        self.tactics = TacticColumns()
+        self.tactics = TacticWriter()
         self.tunings: list[LayerTuning] = []
         self.costs: list[ReformatCost] = []
         self.added: list[InsertedReformat] = []
