@@ -187,7 +187,7 @@ class TestDiff:
         (found,) = accuracy_evidence(places)
         assert (found.reference, found.test) == (1 + order.index("fp32"), 1 + order.index("int8"))
         (alone,) = accuracy_evidence([load_engine(sets / "int8")])
-        assert (alone.reference, alone.test, alone.refusal) == (None, 0, "")
+        assert (alone.reference, alone.test, alone.refusal) == (None, 0, None)
         # Of another pair with that plan neither side is doubtful, but the two are not both here.
         (sets / "other").mkdir()
         write_graph(sets / "other/net.graph.json", chain("one"), ["t0", "t1"])

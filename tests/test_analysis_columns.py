@@ -13,7 +13,7 @@ import pytest
 from helpers import layer, real_sets, tensor, write_graph, write_profile, write_sample_set
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, DERIVED_COLUMNS, derived, full_frame
 from trex_tui.analysis.compute import compute_of
-from trex_tui.analysis.device import overrides_from_options
+from trex_tui.analysis.device_overrides import overrides_from_options
 from trex_tui.engine import COLUMNS, Column, DataType, Engine, load_engine
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.report.views.layers import columns_overview, explain_column, explain_document

@@ -10,16 +10,9 @@ from typing import Any
 import pytest
 
 import trex_tui.analysis.gpu_peaks
-from trex_tui.analysis.device import (
-    UNKNOWN_DEVICE,
-    DeviceModel,
-    DeviceOverrides,
-    Peak,
-    device_of_metadata,
-    peak_ops,
-    peaks_of,
-)
-from trex_tui.analysis.gpu_peaks import gpu_peaks
+from trex_tui.analysis.device import UNKNOWN_DEVICE, DeviceModel, device_of_metadata
+from trex_tui.analysis.device_overrides import DeviceOverrides
+from trex_tui.analysis.gpu_peaks import Peak, gpu_peaks, peak_ops, peaks_of
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 

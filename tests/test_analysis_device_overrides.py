@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 
-from trex_tui.analysis.device import (
-    DeviceModel,
+from trex_tui.analysis.device import DeviceModel, device_of_metadata
+from trex_tui.analysis.device_overrides import (
     DeviceOverrides,
-    device_of_metadata,
     load_overrides,
     overrides_for,
     overrides_from_options,
-    peak_ops,
 )
+from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 from trex_tui.errors import TrexError

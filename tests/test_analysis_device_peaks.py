@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from test_analysis_device import device, tera
-from trex_tui.analysis.device import device_of_metadata, peak_ops, peaks_of
+from trex_tui.analysis.device import device_of_metadata
+from trex_tui.analysis.gpu_peaks import peak_ops, peaks_of
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 

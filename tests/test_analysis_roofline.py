@@ -13,14 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import chain, layer, tensor, write_graph, write_profile
-from trex_tui.analysis.device import (
-    UNKNOWN_DEVICE,
-    DeviceModel,
-    device_of,
-    device_of_metadata,
-    overrides_from_options,
-    peak_of_kernel,
-)
+from trex_tui.analysis.device import UNKNOWN_DEVICE, DeviceModel, device_of, device_of_metadata
+from trex_tui.analysis.device_overrides import overrides_from_options
+from trex_tui.analysis.gpu_peaks import peak_of_kernel
 from trex_tui.analysis.roofline import (
     ASSUMPTIONS,
     FORMULAS,

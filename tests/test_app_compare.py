@@ -31,9 +31,8 @@ from test_app_actions import TOGETHER, check_bindings
 from test_app_list import HOSTILE, check_harmless
 from trex_tui.analysis.compare import Align, Match
 from trex_tui.report.views.compare_story import Matrix
-from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.open import OpenScreen
 from trex_tui.widgets.actions import Place
 from trex_tui.widgets.block_table import ORDER, SIZE, Order
 from tui import DIGITS, LARGE, SMALL, TO_LAYERS, check_golden, named_engine, running, small_engine

@@ -16,10 +16,9 @@ from test_app_list import headless
 from trex_tui import crash_log as faults
 from trex_tui.app import TrexApp, run_app
 from trex_tui.engine.engine import load_engine
-from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.export import ExportScreen
-from trex_tui.screens.open import OpenScreen
 from tui import DIGITS, LARGE, SMALL, Session, is_loaded, named_engine, running, screen_text, small_engine
 
 
@@ -76,7 +75,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
         monkeypatch.setattr(target, Broken(name) if name != "chart" else only_first_time_broken())
     monkeypatch.setattr("trex_tui.screens.compare_job.compare", Broken("compare"))
     monkeypatch.setattr("trex_tui.screens.export.layers_as", Broken("export"))
-    monkeypatch.setattr("trex_tui.screens.open.completions", Broken("completion"))
+    monkeypatch.setattr("trex_tui.screens.dialogs.completions", Broken("completion"))
     monkeypatch.setattr("trex_tui.screens.engine.derived", Broken("warming"))
     async with opened(net) as session:
         for name, _, keys in WORKERS:
@@ -97,7 +96,7 @@ async def test_what_fails_in_a_thread_costs_its_answer_alone(tmp_path, monkeypat
         await session.until(lambda: isinstance(session.app.screen, OpenScreen))
         session.app.screen.query_one(Input).value = str(other)
         await session.until(lambda: "completion broke" in told(session))
-        monkeypatch.setattr("trex_tui.screens.open.completions", lambda _: [])
+        monkeypatch.setattr("trex_tui.screens.dialogs.completions", lambda _: [])
         monkeypatch.setattr("trex_tui.analysis.load.load_set", Broken("reading"))
         await session.press("enter")
         await session.until(

@@ -15,7 +15,7 @@ from test_buildlog_reader import BUILD, STAMP, read, told
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.buildlog import lines, read_build_log
-from trex_tui.buildlog.lines import take_apart
+from trex_tui.buildlog.lines import parse_prefix
 from trex_tui.buildlog.reader import read_outline
 
 LOGS = ARTIFACTS / "logs"
@@ -28,7 +28,7 @@ DATE = "2026-11-21 10:00:00,123"
 
 
 def level_of(line: str) -> str:
-    return LEVELS[take_apart(line).severity]
+    return LEVELS[parse_prefix(line).severity]
 
 
 def dressed(prefix: Callable[[str, int], str], *, behind: str = "", blanks: bool = True) -> str:
@@ -108,7 +108,7 @@ def routed(form: str) -> str:
     formatter = logging.Formatter(form, style="{")
     out = []
     for line in SAID:
-        found = take_apart(line)
+        found = parse_prefix(line)
         level = getattr(logging, level_of(line))
         record = logging.LogRecord("TRT", level, "relay.py", len(out), found.message, None, None)
         out.append(formatter.format(record) if found.severity else line)

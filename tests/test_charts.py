@@ -16,7 +16,7 @@ from trex_tui.analysis.statistics import percentile
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
-from trex_tui.report.charts.cells import draw, draw_columns, lying_bar
+from trex_tui.report.charts.cells import draw, draw_columns
 from trex_tui.report.charts.figure import (
     NO_PROFILE,
     Block,
@@ -40,7 +40,7 @@ from trex_tui.report.charts.sampling import (
     step_of,
 )
 from trex_tui.report.charts.scatter_charts import kind_sign, peaks_of
-from trex_tui.text import format_ms
+from trex_tui.text import format_bar, format_ms
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 
 SAMPLES = Path(__file__).parent.parent / "sample_artifacts"
@@ -273,11 +273,11 @@ def test_bars_are_sorted_and_add_up(tiny):
 
 
 def test_the_longest_bar_is_full_and_others_are_in_proportion():
-    assert lying_bar(1.0, 10) == "█" * 10
-    assert lying_bar(0.5, 10) == "█" * 5
-    assert lying_bar(0.0, 10) == ""
-    assert lying_bar(1e-9, 10) == "▏"
-    assert lying_bar(0.5, 0) == ""
+    assert format_bar(1.0, 10) == "█" * 10
+    assert format_bar(0.5, 10) == "█" * 5
+    assert format_bar(0.0, 10) == ""
+    assert format_bar(1e-9, 10) == "▏"
+    assert format_bar(0.5, 0) == ""
 
 
 def test_what_has_no_room_is_counted(tmp_path):

@@ -14,7 +14,7 @@ from trex_tui.lint.config import find_config
 from trex_tui.lint.model import Rule
 from trex_tui.lint.registry import Registry, builtin_modules, collect
 from trex_tui.lint.run import run
-from trex_tui.report.views.lint_rules import rules_markdown
+from trex_tui.report.render_lint import rules_markdown
 
 DOCUMENT = REPOSITORY / "docs" / "lint-rules.md"
 MARKED = re.compile(r"(<!-- rules: [^>]*-->\n)(.*?)(<!-- /rules -->)", re.DOTALL)

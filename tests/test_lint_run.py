@@ -14,11 +14,16 @@ from linting import engine_of, rule
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression
-from trex_tui.lint.model import Confidence, Finding, NotChecked, Severity
+from trex_tui.lint.model import Confidence, Finding, FindingSeverity, NotChecked
 from trex_tui.lint.run import NO_LAYERS, run
 from trex_tui.lint.savings import clamp_stakes, combine_stakes
 
-WARNING, INFO, ERROR, GOOD = Severity.WARNING, Severity.INFO, Severity.ERROR, Severity.GOOD
+WARNING, INFO, ERROR, GOOD = (
+    FindingSeverity.WARNING,
+    FindingSeverity.INFO,
+    FindingSeverity.ERROR,
+    FindingSeverity.GOOD,
+)
 
 
 def finding(rule_id: str, *layers: int, **more: object) -> Finding:
@@ -65,7 +70,7 @@ class TestOrder:
     def test_nothing_found(self, tmp_path: Path) -> None:
         found = run(engine_of(tmp_path, 1.0), rules=[rule("AAA001")])
         assert (found.findings, found.worst, found.stake_ms, found.not_checked) == ((), None, None, ())
-        assert not any(found.fails(one) for one in (*Severity, None))
+        assert not any(found.fails(one) for one in (*FindingSeverity, None))
 
 
 class TestSeverity:
@@ -84,7 +89,12 @@ class TestSeverity:
         ],
     )
     def test_one_step_milder(
-        self, tmp_path: Path, own: Severity, stake: float | None, confidence: Confidence, wanted: Severity
+        self,
+        tmp_path: Path,
+        own: FindingSeverity,
+        stake: float | None,
+        confidence: Confidence,
+        wanted: FindingSeverity,
     ) -> None:
         stakes = {} if stake is None else {0: stake}
         one = finding("AAA001", 0, stakes_ms=stakes, confidence=confidence)
@@ -299,7 +309,7 @@ class TestSuppressions:
         config = LintConfig(suppressions=(suppression(("AAA",)),))
         found = run(engine_of(tmp_path, 1.0, 2.0, 3.0), config, rules)
         assert [one.rule.id for one in found.findings] == ["BBB001"]
-        assert [one.judged.layers for one in found.suppressed] == [(0, 1, 2), ()]
+        assert [one.layers for one in found.suppressed] == [(0, 1, 2), ()]
         assert {(one.reason, one.origin) for one in found.suppressed} == {
             ("it is right", "a.toml: lint.suppress[1]")
         }
@@ -312,7 +322,7 @@ class TestSuppressions:
         (judged,) = found.findings
         assert (judged.layers, judged.stake_ms, judged.suppressed_layers) == ((0, 2), 4.5, 1)
         (taken,) = found.suppressed
-        assert (taken.judged.layers, taken.judged.stake_ms) == ((1,), 2.0)
+        assert (taken.layers, taken.stake_ms) == ((1,), 2.0)
         assert found.by_layer.keys() == {0, 2}
 
     def test_all_layers_by_several(self, tmp_path: Path) -> None:
@@ -322,7 +332,7 @@ class TestSuppressions:
         assert [one.layers for one in found.findings] == [
             ()
         ]  # a filter says nothing of the engine as a whole
-        assert [one.judged.layers for one in found.suppressed] == [(2,), (1,), (0,)]
+        assert [one.layers for one in found.suppressed] == [(2,), (1,), (0,)]
 
     def test_a_suppressed_finding_does_not_fail(self, tmp_path: Path) -> None:
         rules = [rule("AAA001", finding("AAA001", 0), severity=ERROR)]

@@ -13,6 +13,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.message import Message
 
+from trex_tui.text import format_bar
 from trex_tui.widgets.table import (
     Column,
     RowHighlighted,
@@ -22,7 +23,7 @@ from trex_tui.widgets.table import (
     VirtualTable,
     sort_arrow,
 )
-from trex_tui.widgets.table_model import TableModel, bar, fit, is_missing, place_columns
+from trex_tui.widgets.table_model import TableModel, fit, is_missing, place_columns
 
 
 @dataclass(frozen=True)
@@ -308,7 +309,7 @@ def test_fit_keeps_head_and_tail():
     ],
 )
 def test_bar(fraction, drawn):
-    assert bar(fraction, 4) == drawn
+    assert format_bar(fraction, 4).ljust(4) == drawn
 
 
 def test_arrows_show_direction_and_rank():

@@ -21,10 +21,10 @@ from trex_tui.cli import main
 from trex_tui.cli.parser import CHART_IDS
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.svg_painter import IDS
-from trex_tui.report.render_csv import csv_text
+from trex_tui.report.render_csv import csv_text, table_csv
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.engine import numbers
-from trex_tui.report.views.layers import layers_csv
+from trex_tui.report.views.layers import layers_table
 from trex_tui.report.views.timing import read_times, series_csv, summary_csv
 from tui import named_engine
 
@@ -238,7 +238,7 @@ def test_names_cannot_become_formulas(tmp_path):
         'with "quotes", comma',
     ]
     engine = load_engine(named_engine(tmp_path, names))
-    rows = read_csv(layers_csv(engine, engine.layers, ALL_COLUMNS))
+    rows = read_csv(table_csv(layers_table(engine, engine.layers, ALL_COLUMNS)))
     shown = [row["name"] for row in rows][: len(names)]
     assert not [name for name in shown if name.lstrip().startswith(("=", "+", "-", "@"))]
     assert shown[0] == "'=cmd|' /C calc'!A0"

@@ -253,8 +253,8 @@ def _read_log(path: Path, engines: Sequence[Engine], told: list[str]) -> None:
     _json(metadata_document(trace))
     check_text("".join(f"{line}\n" for line in build_summary.build_log_text(facts, 10)))
     for tuning in _some(trace.tunings):
-        named = build_summary.find_tunings(trace, tuning.name)
-        check_text("".join(f"{line}\n" for line in build_summary.tunings_text(facts, named, 10)))
+        named = build_summary.find_tuned(facts, tuning.name)
+        check_text("".join(f"{line}\n" for line in build_summary.layers_text(facts, named, 10)))
     build.phase_nodes(trace)
     build.pass_nodes(trace)
     list(build_details.memory_lines(trace))

@@ -24,7 +24,6 @@ from textual.worker import WorkerFailed
 from trex_tui.config import recent_file, settings_file
 from trex_tui.crash_log import internal, note, report, sentence
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.screens.computation import AnswerFailed
 from trex_tui.screens.driver import (
     IDLE_SECONDS,
     Collector,
@@ -47,7 +46,7 @@ from trex_tui.screens.loading import (
     read_again,
     read_engines,
 )
-from trex_tui.screens.services import ReadingCancelled, ReloadAsked
+from trex_tui.screens.services import AnswerFailed, ReadingCancelled, ReloadAsked
 from trex_tui.screens.settings import Settings, SettingsStore
 from trex_tui.text import printable
 from trex_tui.widgets.actions import Place, bindings_in
@@ -218,10 +217,10 @@ class TrexApp(App[None]):
 
     def _drop_loading_screen(self) -> None:
         """Leave the screen that says what is read, and windows over it."""
-        places = [
-            place for place, screen in enumerate(self.screen_stack) if isinstance(screen, LoadingScreen)
+        indices = [
+            index for index, screen in enumerate(self.screen_stack) if isinstance(screen, LoadingScreen)
         ]
-        while places and places[-1] and len(self.screen_stack) > places[-1]:
+        while indices and indices[-1] and len(self.screen_stack) > indices[-1]:
             self.pop_screen()
 
     def _is_wanted(self, request: OpenRequest) -> bool:
@@ -347,7 +346,7 @@ class TrexApp(App[None]):
         """Whether a node is on a screen that a person left: taken down half mounted, its handlers find no children."""
         if not isinstance(node, DOMNode):
             return False
-        screens = [one for one in node.ancestors_with_self if isinstance(one, Screen)]
+        screens = [ancestor for ancestor in node.ancestors_with_self if isinstance(ancestor, Screen)]
         return bool(screens) and screens[-1] not in self.screen_stack
 
     def panic(self, *renderables: object) -> None:  # noqa: ARG002 - Textual's
@@ -383,7 +382,7 @@ class TrexApp(App[None]):
         self._ask_for_path()
 
     def _ask_for_path(self, text: str = "", remark: str = "") -> None:
-        from trex_tui.screens.open import OpenScreen
+        from trex_tui.screens.dialogs import OpenScreen
         from trex_tui.screens.settings import read_recent
 
         def open_path(path: str | None) -> None:
@@ -399,9 +398,11 @@ class TrexApp(App[None]):
 
     def action_command_palette(self) -> None:
         if not isinstance(self.screen, CommandPalette):
-            from trex_tui.screens.palette import Palette
+            from trex_tui.screens.palette import CommandWindow
 
-            self.push_screen(Palette(id="--command-palette", placeholder="Search for commands and layers…"))
+            self.push_screen(
+                CommandWindow(id="--command-palette", placeholder="Search for commands and layers…")
+            )
 
     async def action_quit(self) -> None:
         """Quit; while trtexec runs, ask it to stop instead."""

@@ -121,6 +121,17 @@ def format_bytes(value: float | None) -> str:
     return f"{size:.{decimals}f} {unit}"
 
 
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def format_bar(fraction: float | None, cells: int) -> str:
+    """A bar from the left in eighths of a cell, 0 to 1 of `cells` long; anything above zero shows."""
+    if fraction is None or not fraction > 0 or cells <= 0:
+        return ""
+    full, rest = divmod(max(1, round(8 * cells * min(fraction, 1.0))), 8)
+    return "█" * full + (_EIGHTHS[rest] if rest else "")
+
+
 def format_shape(shape: Sequence[int]) -> str:
     """Extents joined by `×`; `?` for a dynamic one, `scalar` for none."""
     return "×".join("?" if extent < 0 else str(extent) for extent in shape) or "scalar"

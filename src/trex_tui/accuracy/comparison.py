@@ -1,9 +1,7 @@
 """A comparison from start to end: ask both sides what they are, feed both the same, add up how far they are apart.
 
-What a comparison leaves: `output_diff.json`, `per_sample_diff.json`, and the samples themselves.
-
-Everything is written into a directory beside the target, which is moved there whole at the end: an interrupted comparison
-leaves nothing, and never half of a result.
+It leaves `output_diff.json`, `per_sample_diff.json` and the samples themselves. All is written into a directory beside
+the target, which is moved there whole at the end: an interrupted comparison leaves nothing, and never half of a result.
 """
 
 from __future__ import annotations
@@ -95,16 +93,16 @@ class Keeper:
         folder = self._staged.path / inside
         folder.mkdir(parents=True)
         entries = []
-        for place, (name, (values, spec)) in enumerate(inputs.items()):
+        for index, (name, (values, spec)) in enumerate(inputs.items()):
             assert spec.dtype is not None
-            file = f"input-{safe_name(name, place)}.bin"
+            file = f"input-{safe_name(name, index)}.bin"
             (folder / file).write_bytes(to_bytes(values, spec.dtype))
             entries.append(_entry(name, file, spec.dtype.value, values))
         document: dict[str, Any] = {"schema": SAMPLE_SCHEMA, "sample": number, "inputs": entries}
         for side, tensors in outputs.items():
             document[side] = []
-            for place, (name, values) in enumerate(tensors.items()):
-                file = f"{side}-{safe_name(name, place)}.bin"
+            for index, (name, values) in enumerate(tensors.items()):
+                file = f"{side}-{safe_name(name, index)}.bin"
                 (folder / file).write_bytes(values.tobytes())
                 document[side].append(_entry(name, file, str(values.dtype), values))
         write_json(folder / "sample.json", document)
@@ -209,13 +207,13 @@ def run_comparison(
         _inputs(request).check_directory(request.outdir)
     with (
         keeper,
-        tempfile.TemporaryDirectory(prefix="trex-tui-accuracy-") as place,
+        tempfile.TemporaryDirectory(prefix="trex-tui-accuracy-") as directory,
     ):
-        if _UNUSABLE & set(place):
+        if _UNUSABLE & set(directory):
             raise TrexError(
-                f"{place}: trtexec cannot be told of files in it; set TMPDIR to a path without , : and '"
+                f"{directory}: trtexec cannot be told of files in it; set TMPDIR to a path without , : and '"
             )
-        return _Comparison(request, trtexec, stop, view, keeper, Path(place)).do()
+        return _Comparison(request, trtexec, stop, view, keeper, Path(directory)).do()
 
 
 def _inputs(request: AccuracyRequest) -> Inputs:
@@ -236,7 +234,7 @@ class _Comparison:
         stop: Stop,
         view: Observer,
         keeper: Keeper,
-        place: Path,
+        directory: Path,
     ) -> None:
         self.request = request
         self.stop = stop
@@ -244,7 +242,7 @@ class _Comparison:
         self.keeper = keeper
         self.notes: list[str] = []
         self.files = {name: self._file(path) for name, path in self._paths()}
-        self.sides = {name: self._side(name, path, trtexec, place) for name, path in self._paths()}
+        self.sides = {name: self._side(name, path, trtexec, directory) for name, path in self._paths()}
 
     def _paths(self) -> tuple[tuple[str, Path], ...]:
         return (REFERENCE, self.request.reference), (TEST, self.request.test)
@@ -255,11 +253,11 @@ class _Comparison:
         except OSError as error:
             raise TrexError(f"{path}: {error.strerror or error}") from None
 
-    def _side(self, name: str, path: Path, trtexec: Trtexec | None, place: Path) -> EngineSide | OnnxSide:
+    def _side(self, name: str, path: Path, trtexec: Trtexec | None, directory: Path) -> EngineSide | OnnxSide:
         if is_onnx(path):
             return OnnxSide(path, self.request.run.shapes)
         assert trtexec is not None
-        return EngineSide(path.absolute(), trtexec, self.request.run, place / name, self.stop)
+        return EngineSide(path.absolute(), trtexec, self.request.run, directory / name, self.stop)
 
     def do(self) -> AccuracyRun:
         signatures = {}
@@ -349,8 +347,8 @@ class _Comparison:
             rows.append({"sample": number, "directory": kept, "outputs": tensors})
         return totals, rows
 
-    def _compare(self, number: int, name: str, found: Mapping[str, Mapping[str, Array]]) -> Sums:
-        left, right = (found[side].get(name) for side in (REFERENCE, TEST))
+    def _compare(self, number: int, name: str, outputs: Mapping[str, Mapping[str, Array]]) -> Sums:
+        left, right = (outputs[side].get(name) for side in (REFERENCE, TEST))
         what = f"sample {number + 1}: output {printable(name)}"
         if left is None or right is None:
             side = REFERENCE if left is None else TEST
@@ -419,8 +417,8 @@ class _Comparison:
 
     def _output(self, name: str, sums: Sums, signatures: Mapping[str, Signature]) -> dict[str, Any]:
         types = {
-            f"dtype_{side}": next((output.dtype for output in found.outputs if output.name == name), None)
-            for side, found in signatures.items()
+            f"dtype_{side}": next((output.dtype for output in signature.outputs if output.name == name), None)
+            for side, signature in signatures.items()
         }
         return {
             "name": name,
@@ -441,8 +439,8 @@ class _Comparison:
 
 def _tensor(spec: TensorSpec, signatures: Mapping[str, Signature]) -> dict[str, Any]:
     types = {
-        f"dtype_{side}": next((one.dtype for one in found.inputs if one.name == spec.name), None)
-        for side, found in signatures.items()
+        f"dtype_{side}": next((one.dtype for one in signature.inputs if one.name == spec.name), None)
+        for side, signature in signatures.items()
     }
     return {
         "name": spec.name,

@@ -146,7 +146,7 @@ def _argmax(left: Array, right: Array, axis: int) -> tuple[int, int]:
 def measures(sums: Sums) -> dict[str, Any]:
     """The measures of some sums; None where there is no value, and `reasons` says why not."""
     reasons: dict[str, str] = {}
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "samples": sums.samples,
         "elements": sums.elements,
         "compared": sums.compared,
@@ -156,30 +156,30 @@ def measures(sums: Sums) -> dict[str, Any]:
     count = sums.compared
     if not count:
         for name in ("mae", "max_abs", "rmse", "max_rel", "mean_rel", "cosine", "sqnr_db", "outside"):
-            found[name], reasons[name] = None, "no element is finite on both sides"
+            values[name], reasons[name] = None, "no element is finite on both sides"
     else:
-        found["mae"] = sums.abs_error / count
-        found["max_abs"] = sums.max_abs
-        found["rmse"] = math.sqrt(sums.squared_error / count)
+        values["mae"] = sums.abs_error / count
+        values["max_abs"] = sums.max_abs
+        values["rmse"] = math.sqrt(sums.squared_error / count)
         if sums.nonzero and math.isfinite(sums.rel_error):
-            found["max_rel"], found["mean_rel"] = sums.max_rel, sums.rel_error / sums.nonzero
+            values["max_rel"], values["mean_rel"] = sums.max_rel, sums.rel_error / sums.nonzero
         else:
             why = "every reference is zero" if not sums.nonzero else "too large for a number"
-            found.update(max_rel=None, mean_rel=None)
+            values.update(max_rel=None, mean_rel=None)
             reasons.update(max_rel=why, mean_rel=why)
-        found["cosine"] = _cosine(sums, reasons)
-        found["sqnr_db"] = _sqnr_db(sums, reasons)
-        found["outside"] = sums.outside
-    found["zero_reference"] = count - sums.nonzero
-    found["argmax_rows"] = sums.rows
-    found["argmax_agreement_pct"] = 100 * sums.agreeing_rows / sums.rows if sums.rows else None
+        values["cosine"] = _cosine(sums, reasons)
+        values["sqnr_db"] = _sqnr_db(sums, reasons)
+        values["outside"] = sums.outside
+    values["zero_reference"] = count - sums.nonzero
+    values["argmax_rows"] = sums.rows
+    values["argmax_agreement_pct"] = 100 * sums.agreeing_rows / sums.rows if sums.rows else None
     if not sums.rows:
         reasons["argmax_agreement_pct"] = "no axis of classes, or NaN in all of it"
-    for name, value in found.items():
+    for name, value in values.items():
         if isinstance(value, float) and not math.isfinite(value):
-            found[name], reasons[name] = None, "too large for a number"
-    found["reasons"] = reasons
-    return found
+            values[name], reasons[name] = None, "too large for a number"
+    values["reasons"] = reasons
+    return values
 
 
 def _cosine(sums: Sums, reasons: dict[str, str]) -> float | None:

@@ -1,13 +1,13 @@
-"""An engine through trtexec: `--loadInputs` in, `--exportOutput` out, a run per sample.
+"""The two sides of a comparison: an engine through trtexec, or an ONNX model through onnxruntime.
 
-A first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints all of them, the
-layer information of the same run has what older ones leave out.
+Of an engine, a first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints
+all of them, the layer information of the same run has what older ones leave out. Then each sample is a run, with
+`--loadInputs` and `--exportOutput`.
 
-The file that trtexec's `--exportOutput` writes: a JSON list of `{"name", "dimensions": "4x10", "values": […]}`.
-
-Read by its fixed skeleton, because it need not be JSON: names are not escaped, `nan` and `inf` are printed bare, and for an
-output whose shape depends on the data a sentence with its final shape stands among the values. Numbers have six significant
-digits, the default of C++ streams.
+What `--exportOutput` writes is a JSON list of `{"name", "dimensions": "4x10", "values": […]}`. It is read by its fixed
+skeleton, because it need not be JSON: names are not escaped, `nan` and `inf` are printed bare, and for an output whose
+shape depends on the data a sentence with its final shape stands among the values. Numbers have six significant digits,
+the default of C++ streams.
 """
 
 from __future__ import annotations
@@ -59,22 +59,22 @@ def read_outputs(path: Path, types: dict[str, DataType | None]) -> dict[str, Arr
         ArtifactError: The file is cut off, or no such file at all.
     """
     text = read_text(path)
-    found: dict[str, Array] = {}
-    place = 0
-    while head := _HEAD.search(text, place):
+    outputs: dict[str, Array] = {}
+    position = 0
+    while head := _HEAD.search(text, position):
         end = _END.search(text, head.end() - 1)
         if end is None:
             raise ArtifactError(path, f"is truncated in the values of {head['name']!r}")
         body, dims = text[head.end() : end.start()], head["dims"]
         if final := _FINAL_SHAPE.match(body):
             body, dims = body[final.end() :], final["dims"]
-        found[head["name"]] = _values(path, head["name"], dims, body, types.get(head["name"]))
-        place = end.end()
-    if text[place:].strip() != "]":
+        outputs[head["name"]] = _values(path, head["name"], dims, body, types.get(head["name"]))
+        position = end.end()
+    if text[position:].strip() != "]":
         raise ArtifactError(
-            path, "is truncated" if found or text.startswith("[") else "holds no outputs of trtexec"
+            path, "is truncated" if outputs or text.startswith("[") else "holds no outputs of trtexec"
         )
-    return found
+    return outputs
 
 
 def _values(path: Path, name: str, dims: str, body: str, dtype: DataType | None) -> Array:
@@ -157,7 +157,7 @@ class EngineSide:
         path: The plan.
         trtexec: The program.
         options: How it runs.
-        place: A directory for its files; its path must be one that `--loadInputs` can hold.
+        directory: A directory for its files; its path must be one that `--loadInputs` can hold.
         stop: Ends it.
 
     Raises:
@@ -166,11 +166,13 @@ class EngineSide:
 
     kind = "engine"
 
-    def __init__(self, path: Path, trtexec: Trtexec, options: RunOptions, place: Path, stop: Stop) -> None:
+    def __init__(
+        self, path: Path, trtexec: Trtexec, options: RunOptions, directory: Path, stop: Stop
+    ) -> None:
         self.path = path
         self.trtexec = trtexec
         self.options = options
-        self.place = place
+        self.directory = directory
         self.stop = stop
         self.number = 0
         self._common = self._arguments()
@@ -178,16 +180,16 @@ class EngineSide:
         self._inputs: tuple[TensorSpec, ...] = ()
         self._shapes: dict[str, tuple[int, ...]] = {}
         """Outputs whose shape does not depend on the data."""
-        place.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
 
     def _arguments(self) -> list[str]:
         trtexec, options, refused = self.trtexec, self.options, []
         # One inference is enough, and the outputs of the last are exported.
-        found = [f"--loadEngine={self.path}", "--iterations=1", "--warmUp=0", "--duration=0"]
+        arguments = [f"--loadEngine={self.path}", "--iterations=1", "--warmUp=0", "--duration=0"]
 
         def add(flag: str, value: object, asked: str) -> None:
             if trtexec.knows(flag):
-                found.append(f"{flag}={value}")
+                arguments.append(f"{flag}={value}")
             else:
                 refused.append(refusal(flag, asked, trtexec))
 
@@ -202,8 +204,8 @@ class EngineSide:
         if refused:
             raise TrexError("; ".join(refused))
         # Without copies there would be no outputs to export: 11 leaves them out unless told otherwise.
-        found += [flag for flag in ("--includeDataTransfers", "--noCudaGraph") if trtexec.knows(flag)]
-        return [*found, *options.passthrough]
+        arguments += [flag for flag in ("--includeDataTransfers", "--noCudaGraph") if trtexec.knows(flag)]
+        return [*arguments, *options.passthrough]
 
     def probe(self) -> Signature:
         """Run once, and tell inputs and outputs.
@@ -211,28 +213,28 @@ class EngineSide:
         Raises:
             TrexError: It fails, is interrupted, or an input has not the shape that was stated.
         """
-        graph = self.place / "graph.json"
+        graph = self.directory / "graph.json"
         log, exported = self._run([f"--exportLayerInfo={graph}"])
-        told = _tensors_of(graph)
+        tensors = _tensors_of(graph)
         trace = read_build_log(log)
         bound = {
-            binding.name: self._spec(binding.name, binding.dimensions, binding.dtype, told)
+            binding.name: self._spec(binding.name, binding.dimensions, binding.dtype, tensors)
             for binding in trace.bindings
         }
         inputs = [bound[binding.name] for binding in trace.bindings if binding.is_input]
         # A scalar has no dimensions to print, and its line is not one of the above.
         text = log.read_text(encoding="utf-8", errors="replace")
         fed = dict.fromkeys(match["name"] for match in _FED.finditer(text))
-        inputs += [self._spec(name, "", None, told) for name in fed if name not in bound]
-        shapes = {name: one.shape for name, one in self._read(exported, {}).items()}
+        inputs += [self._spec(name, "", None, tensors) for name in fed if name not in bound]
+        shapes = {name: spec.shape for name, spec in self._read(exported, {}).items()}
         outputs = [
-            bound.get(name) or self._spec(name, "x".join(map(str, shape)), None, told)
+            bound.get(name) or self._spec(name, "x".join(map(str, shape)), None, tensors)
             for name, shape in shapes.items()
         ]
         if not inputs and not outputs:
             raise TrexError(f"{self.path}: trtexec tells of no inputs and no outputs")
-        for one in inputs:
-            check_shape(self.path, one, self.options.shapes.get(one.name))
+        for spec in inputs:
+            check_shape(self.path, spec, self.options.shapes.get(spec.name))
         self._inputs = tuple(inputs)
         self._shapes = {
             name: shape
@@ -242,8 +244,10 @@ class EngineSide:
         self._types = {output.name: output.dtype for output in outputs}
         return Signature(self._inputs, tuple(outputs), trace.tensorrt_version)
 
-    def _spec(self, name: str, dims: str, printed: str | None, told: Mapping[str, _Told]) -> TensorSpec:
-        known = told.get(name)
+    def _spec(
+        self, name: str, dims: str, printed: str | None, tensors: Mapping[str, TensorSpec]
+    ) -> TensorSpec:
+        known = tensors.get(name)
         dtype = parse_data_type(printed) if printed else known.dtype if known else None
         try:
             shape: tuple[int, ...] | None = tuple(int(part) for part in dims.split("x") if part)
@@ -280,19 +284,19 @@ class EngineSide:
         """
         entries = []
         for index, one in enumerate(self._inputs):
-            path = self.place / f"input-{index}.bin"
+            path = self.directory / f"input-{index}.bin"
             path.write_bytes(to_bytes(inputs[one.name], one.dtype or DataType.FP32))
             entries.append(f"{_quoted(one.name)}:{path}")
         _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
-        found = self._read(exported, self._types)
+        values = self._read(exported, self._types)
         for name, shape in self._shapes.items():
-            if name in found and found[name].shape != shape:
+            if name in values and values[name].shape != shape:
                 raise self._unusable(
-                    f"{printable(name)} is {dimensions(found[name].shape)}, but {dimensions(shape)} with random inputs of "
+                    f"{printable(name)} is {dimensions(values[name].shape)}, but {dimensions(shape)} with random inputs of "
                     "the same shapes"
                 )
         wanted = {output.name for output in outputs}
-        return {name: values for name, values in found.items() if name in wanted}
+        return {name: array for name, array in values.items() if name in wanted}
 
     def _read(self, exported: Path, types: dict[str, DataType | None]) -> dict[str, Array]:
         try:
@@ -302,12 +306,12 @@ class EngineSide:
 
     def _unusable(self, why: str) -> TrtexecFailedError:
         verdict = RunVerdict(False, "files", f"trtexec says that it passed, but its outputs: {why}")
-        return TrtexecFailedError(self.path, verdict, (), self.place / "trtexec.log")
+        return TrtexecFailedError(self.path, verdict, (), self.directory / "trtexec.log")
 
     def _run(self, more: list[str]) -> tuple[Path, Path]:
         """Log and exported outputs of one run."""
         self.number += 1
-        log, exported = self.place / "trtexec.log", self.place / "output.json"
+        log, exported = self.directory / "trtexec.log", self.directory / "output.json"
         exported.unlink(missing_ok=True)
         argv = (str(self.trtexec.path), *self._common, *more, f"--exportOutput={exported}")
         plan = RunPlan(PROFILE, self.number, argv, log, self.path)
@@ -341,34 +345,27 @@ def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What the layer information says of a tensor."""
-
-    dtype: DataType | None
-    is_linear: bool
-
-
-def _tensors_of(graph: Path) -> dict[str, _Told]:
+def _tensors_of(graph: Path) -> dict[str, TensorSpec]:
     """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
     try:
         info = read_layer_info(graph)
     except ArtifactError:
         return {}
-    found: dict[str, _Told] = {}
+    specs: dict[str, TensorSpec] = {}
     for layer in info.layers:
         for side in ("Inputs", "Outputs"):
             tensors = layer.get(side)
-            for one in tensors if isinstance(tensors, list) else ():
-                if isinstance(one, dict) and isinstance(one.get("Name"), str):
-                    found.setdefault(one["Name"], _told(one))
-    for one in info.io_tensors:
-        dtype = parse_data_type(str(one.get("DataType", "")))
-        found[one["Name"]] = _Told(dtype, found[one["Name"]].is_linear if one["Name"] in found else True)
-    return found
+            for tensor in tensors if isinstance(tensors, list) else ():
+                if isinstance(tensor, dict) and isinstance(tensor.get("Name"), str):
+                    specs.setdefault(tensor["Name"], _described(tensor))
+    for tensor in info.io_tensors:
+        dtype = parse_data_type(str(tensor.get("DataType", "")))
+        is_linear = tensor["Name"] not in specs or specs[tensor["Name"]].is_linear
+        specs[tensor["Name"]] = TensorSpec(tensor["Name"], None, dtype, is_linear)
+    return specs
 
 
-def _told(tensor: Mapping[str, Any]) -> _Told:
+def _described(tensor: Mapping[str, Any]) -> TensorSpec:
     def first(get: Callable[[str], Any], *keys: str) -> str:
         return next((value for key in keys if isinstance(value := get(key), str)), "")
 
@@ -377,7 +374,7 @@ def _told(tensor: Mapping[str, Any]) -> _Told:
     is_linear = layout.layout is None or (
         layout.vector == 1 and not layout.channels_last and layout.row_bytes == 1
     )
-    return _Told(dtype, is_linear)
+    return TensorSpec(tensor["Name"], None, dtype, is_linear)
 
 
 _QUIET = 3  # errors and worse
@@ -426,11 +423,15 @@ class OnnxSide:
         stated = tuple(replace(spec, shape=self.shapes.get(spec.name, spec.shape)) for spec in inputs)
         return Signature(stated, tuple(self._spec(node) for node in self._session.get_outputs()))
 
-    def _spec(self, told: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
+    def _spec(self, tensors: Any) -> TensorSpec:  # noqa: ANN401 - a NodeArg
         # `tensor(float)`, `tensor(float16)`, `tensor(int64)`; anything else is no tensor.
-        text = told.type.removeprefix("tensor(").removesuffix(")") if told.type.startswith("tensor(") else ""
-        shape = tuple(extent if isinstance(extent, int) else -1 for extent in told.shape or ())
-        return TensorSpec(told.name, shape, parse_data_type(text))
+        text = (
+            tensors.type.removeprefix("tensor(").removesuffix(")")
+            if tensors.type.startswith("tensor(")
+            else ""
+        )
+        shape = tuple(extent if isinstance(extent, int) else -1 for extent in tensors.shape or ())
+        return TensorSpec(tensors.name, shape, parse_data_type(text))
 
     def run(self, inputs: Mapping[str, Array], outputs: tuple[TensorSpec, ...]) -> dict[str, Array]:
         """Infer once.

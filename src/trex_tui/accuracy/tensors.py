@@ -238,9 +238,9 @@ _RAW = (".bin", ".raw", ".dat")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def safe_name(name: str, place: int) -> str:
+def safe_name(name: str, index: int) -> str:
     """A file name for a tensor, unique by its place."""
-    return f"{place}-{_UNSAFE.sub('_', name)[:60]}"
+    return f"{index}-{_UNSAFE.sub('_', name)[:60]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,11 +423,11 @@ def _described(folder: Path) -> dict[str, tuple[Path, DataType | None]]:
         entries = [(entry["name"], entry["file"], entry.get("dtype")) for entry in root["inputs"]]
     except (OSError, ValueError, KeyError, TypeError):
         raise TrexError(f"{path}: does not describe a sample") from None
-    found = {}
+    files = {}
     for name, file, dtype in entries:
         # Never outside of the sample's own directory.
         inside = (folder / str(file)).resolve()
         if not inside.is_relative_to(folder.resolve()):
             raise TrexError(f"{path}: {printable(str(file))} lies outside of {folder}")
-        found[str(name)] = (inside, parse_data_type(str(dtype)) if dtype else None)
-    return found
+        files[str(name)] = (inside, parse_data_type(str(dtype)) if dtype else None)
+    return files

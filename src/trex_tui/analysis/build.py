@@ -39,7 +39,7 @@ _Signature = tuple[tuple[DataType | None, int | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class BuildSubject:
     """What is known of a layer from the engine's side."""
 
     name: str
@@ -53,13 +53,13 @@ class Subject:
     onnx_nodes: tuple[str, ...]
 
 
-def subjects_of_engine(engine: Engine) -> list[Subject]:
+def subjects_of_engine(engine: Engine) -> list[BuildSubject]:
     """The layers of an engine."""
     return [_subject(layer) for layer in engine.layers]
 
 
-def _subject(layer: Layer) -> Subject:
-    return Subject(
+def _subject(layer: Layer) -> BuildSubject:
+    return BuildSubject(
         layer.name,
         layer.occurrence,
         layer.layer_type,
@@ -72,7 +72,7 @@ def _subject(layer: Layer) -> Subject:
     )
 
 
-def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
+def subjects_of_dump(trace: BuildTrace) -> list[BuildSubject]:
     """The layers of the richest list in a log."""
     seen: Counter[str] = Counter()
     subjects = []
@@ -82,11 +82,11 @@ def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
     return subjects
 
 
-def _dumped(layer: DumpedLayer, occurrence: int) -> Subject:
+def _dumped(layer: DumpedLayer, occurrence: int) -> BuildSubject:
     raw = layer.raw
     name, nodes = raw.get("TacticName"), raw.get("Metadata")
     inputs, outputs = raw.get("Inputs", ()), raw.get("Outputs", ())
-    return Subject(
+    return BuildSubject(
         layer.name,
         occurrence,
         layer.layer_type,
@@ -115,13 +115,13 @@ def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
     }
 
 
-def owner_of(subject: Subject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
+def owner_of(subject: BuildSubject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
     """The Myelin layer that a kernel of the engine was made from."""
     owners = {id(by_node[node]): by_node[node] for node in subject.onnx_nodes if node in by_node}
     return next(iter(owners.values())) if len(owners) == 1 else None
 
 
-def candidates_for(subject: Subject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
+def candidates_for(subject: BuildSubject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
     """The combinations that the engine's layer can have been built with, the likeliest first."""
     chosen = [combination for combination in tuning.combinations if combination.chosen_id is not None]
     if is_part:
@@ -136,7 +136,7 @@ def candidates_for(subject: Subject, tuning: LayerTuning, *, is_part: bool) -> l
 
 
 def _of_types(
-    subject: Subject, combinations: list[FormatCombination], *, only_types: bool
+    subject: BuildSubject, combinations: list[FormatCombination], *, only_types: bool
 ) -> list[FormatCombination]:
     """Those whose types and vectors are the engine's; all of them if none is."""
     if only_types:
@@ -336,10 +336,10 @@ _Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
 
 
 def _choice(
-    subject: Subject,
+    subject: BuildSubject,
     tuning: LayerTuning | None,
     reformat: InsertedReformat | None,
-    owner: Subject | None,
+    owner: BuildSubject | None,
     entry_formats: dict[tuple[str, str], str],
     timed: _Timed,
 ) -> LayerChoice:
@@ -385,7 +385,7 @@ def _choice(
     )
 
 
-def _table(subject: Subject, combination: FormatCombination) -> MyelinTable | None:
+def _table(subject: BuildSubject, combination: FormatCombination) -> MyelinTable | None:
     """The table of the operator that a kernel runs: by its kernel, else by its ONNX nodes."""
     tables = [table for trial in combination.runners for table in trial.myelin if len(table.tactics)]
     nodes = set(subject.onnx_nodes)
@@ -442,7 +442,7 @@ def _contenders_of_table(table: MyelinTable) -> list[Contender]:
 
 
 def _chosen(
-    subject: Subject,
+    subject: BuildSubject,
     combination: FormatCombination | None,
     table: MyelinTable | None,
     contenders: list[Contender],
@@ -469,7 +469,7 @@ def _is_same(contender: Contender, other: Contender) -> bool:
 
 
 def _agrees(
-    subject: Subject, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
+    subject: BuildSubject, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
 ) -> bool | None:
     if table is not None:
         if subject.tactic_name is None:
@@ -496,7 +496,7 @@ def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
 CACHED = "out of the timing cache"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TunedLayer:
     """A layer that the builder tuned, under one backend strategy.
 
@@ -674,9 +674,9 @@ def _rows_of(
     rows = [row for trial in combination.runners for row in _timed_rows(trial, number)]
     times = [row.time_ms for row in rows if row.time_ms is not None]
     fastest = min(times, default=None)
-    chosen_at = _place_of_choice(rows, combination)
-    for place, row in enumerate(rows):
-        is_chosen = place == chosen_at
+    chosen_at = _index_of_choice(rows, combination)
+    for index, row in enumerate(rows):
+        is_chosen = index == chosen_at
         is_fastest = fastest is not None and row.time_ms == fastest
         yield row._replace(is_chosen=is_chosen, is_fastest=is_fastest, in_engine=is_chosen and in_engine)
     for trial in combination.runners:
@@ -692,18 +692,18 @@ def _timed_rows(trial: RunnerTrial, number: int) -> Iterator[TacticRow]:
         yield TacticRow(trial.line, number, trial.runner, trial.fastest_id, None, "", trial.fastest_ms)
 
 
-def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
+def _index_of_choice(rows: list[TacticRow], combination: FormatCombination) -> int | None:
     """Which row was chosen; the fastest of them if a tactic was timed more than once."""
     if combination.chosen_id is None:
         return None
-    places = [
-        place
-        for place, row in enumerate(rows)
+    indices = [
+        index
+        for index, row in enumerate(rows)
         if row.runner == combination.chosen_runner and row.id == combination.chosen_id
     ]
     return min(
-        places,
-        key=lambda place: math.inf if (time := rows[place].time_ms) is None else time,
+        indices,
+        key=lambda index: math.inf if (time := rows[index].time_ms) is None else time,
         default=None,
     )
 
@@ -711,8 +711,8 @@ def _place_of_choice(rows: list[TacticRow], combination: FormatCombination) -> i
 def _kernel_rows(trial: RunnerTrial, number: int, kernels: frozenset[str | None]) -> Iterator[TacticRow]:
     """What Myelin tried for each operator inside; it takes the first of each table."""
     for table in trial.myelin:
-        for place, tactic in enumerate(table.tactics):
-            is_first = place == 0
+        for index, tactic in enumerate(table.tactics):
+            is_first = index == 0
             yield TacticRow(
                 table.line,
                 number,

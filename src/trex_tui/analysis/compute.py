@@ -146,8 +146,8 @@ def _extents(layer: Layer, key: str) -> tuple[int, ...] | None:
     value = layer.attributes.get(key)
     if not isinstance(value, list) or not value:
         return None
-    for one in value:
-        if type(one) is not int or one < 0:
+    for item in value:
+        if type(item) is not int or item < 0:
             return None
     return tuple(value)
 
@@ -180,7 +180,9 @@ def _gemm(layer: Layer) -> Compute:
         if found.macs is not None:
             return found
         # What has the shape of the result is added to it behind the product.
-        activations = [one for one in activations if one.shape != result.shape] or activations[:1]
+        activations = [
+            activation for activation in activations if activation.shape != result.shape
+        ] or activations[:1]
         if len(activations) > 1:
             return Compute(reason="several inputs, and the shapes do not tell which are multiplied")
     return _with_hidden_weights(activations[0], result)
@@ -278,7 +280,7 @@ def _attention(layer: Layer) -> Compute:
     width, rest_out = divmod(out, batch * rows)
     fits = not rest and not rest_out and batch % shared == 0 and {keys, depth} == set(key.shape[-2:])
     # A mask may stand between K and V.
-    if not fits or not any(one.volume == shared * keys * width for one in matrices[2:]):
+    if not fits or not any(matrix.volume == shared * keys * width for matrix in matrices[2:]):
         return Compute(reason="the shapes of Q, K and V do not belong together")
     return Compute(batch * rows * keys * (depth + width), rows, keys, depth, batch)
 

@@ -54,10 +54,11 @@ class Condition:
 def doubts(engine: Engine) -> tuple[Condition, ...]:
     """What makes the numbers of one engine doubtful, the gravest first; nothing without a manifest."""
     manifest = engine.capture
-    found: dict[str, Condition] = {}
-    for one in _doubts(manifest) if manifest is not None else ():
-        found.setdefault(one.text, one)  # what was computed once more from the states was remarked already
-    return tuple(found.values())
+    by_text: dict[str, Condition] = {}
+    for condition in _doubts(manifest) if manifest is not None else ():
+        # What was computed once more from the states was remarked already.
+        by_text.setdefault(condition.text, condition)
+    return tuple(by_text.values())
 
 
 def _doubts(manifest: CaptureManifest) -> Iterator[Condition]:
@@ -87,38 +88,39 @@ def differences(engines: tuple[Engine, Engine], names: tuple[str, str]) -> Itera
         engines: The two.
         names: What to call them.
     """
-    one, other = engines[0].capture, engines[1].capture
-    if one is None or other is None:
+    first, second = engines[0].capture, engines[1].capture
+    if first is None or second is None:
         return
-    if one.before is not None and other.before is not None:
-        yield from _machines(one.before, other.before, names)
-    locks = (_lock(one, engines[0]), _lock(other, engines[1]))
+    if first.before is not None and second.before is not None:
+        yield from _machines(first.before, second.before, names)
+    locks = (_lock(first, engines[0]), _lock(second, engines[1]))
     if locks[0] != locks[1] and None not in locks:
         text = f"different clocks of the GPU: {locks[0]} for {names[0]}, {locks[1]} for {names[1]}"
         yield Condition(ConditionKind.CLOCKS, text)
-    if one.is_without_graph != other.is_without_graph:
-        which = names[0] if one.is_without_graph else names[1]
+    if first.is_without_graph != second.is_without_graph:
+        which = names[0] if first.is_without_graph else names[1]
         text = f"only {which} had to be measured without a CUDA graph, so that enqueue time is part of its latency"
         yield Condition(ConditionKind.CUDA_GRAPH, text)
-    if one.started and other.started:
-        days = abs((one.started - other.started).days)
+    if first.started and second.started:
+        days = abs((first.started - second.started).days)
         if days >= LONG_APART_DAYS:
             text = f"the captures of {names[0]} and {names[1]} lie {days} days apart"
             yield Condition(ConditionKind.TIME, text)
 
 
-def _machines(one: HostState, other: HostState, names: tuple[str, str]) -> Iterator[Condition]:
+def _machines(first: HostState, second: HostState, names: tuple[str, str]) -> Iterator[Condition]:
     pairs = (
-        (ConditionKind.POWER_MODE, "power modes", one.power_mode, other.power_mode),
-        (ConditionKind.DRIVER, "versions of L4T", one.l4t, other.l4t),
-        (ConditionKind.DRIVER, "drivers", _driver(one), _driver(other)),
+        (ConditionKind.POWER_MODE, "power modes", first.power_mode, second.power_mode),
+        (ConditionKind.DRIVER, "versions of L4T", first.l4t, second.l4t),
+        (ConditionKind.DRIVER, "drivers", _driver(first), _driver(second)),
     )
     for kind, what, ours, theirs in pairs:
         if ours and theirs and ours != theirs:
             yield Condition(kind, f"different {what}: {names[0]} ran with {ours}, {names[1]} with {theirs}")
-    if one.container != other.container:
+    if first.container != second.container:
         where = [
-            f"in {state.container}" if state.container else "outside of containers" for state in (one, other)
+            f"in {state.container}" if state.container else "outside of containers"
+            for state in (first, second)
         ]
         text = f"different surroundings: {names[0]} ran {where[0]}, {names[1]} {where[1]}"
         yield Condition(ConditionKind.CONTAINER, text)
@@ -143,7 +145,7 @@ def clocks_locked(manifest: CaptureManifest) -> bool | None:
 
 
 def _jetson_lock(manifest: CaptureManifest) -> bool | None:
-    states = [one.gpu_clock_locked for one in (manifest.before, manifest.after) if one is not None]
+    states = [host.gpu_clock_locked for host in (manifest.before, manifest.after) if host is not None]
     return None if not states or None in states else all(states)
 
 
@@ -209,8 +211,8 @@ def _machine(host: HostState) -> str:
 
 def _clock_words(manifest: CaptureManifest, engine: Engine) -> str:
     words = _lock(manifest, engine) or "unknown"
-    before, after = (_gpu(one, engine) for one in (manifest.before, manifest.after))
-    clocks = [one.sm_clock_mhz for one in (before, after) if one is not None and one.sm_clock_mhz]
+    before, after = (_gpu(state, engine) for state in (manifest.before, manifest.after))
+    clocks = [state.sm_clock_mhz for state in (before, after) if state is not None and state.sm_clock_mhz]
     if len(clocks) == 2:
         words += f"; {clocks[0]:.0f} MHz before, {clocks[1]:.0f} MHz after"
     if after is not None and after.max_sm_clock_mhz:
@@ -221,19 +223,19 @@ def _clock_words(manifest: CaptureManifest, engine: Engine) -> str:
 def _throttling(manifest: CaptureManifest) -> str:
     if manifest.before is None or manifest.after is None:
         return "unknown: the machine was not asked before and after"
-    found = [text for what, text in changes(manifest.before, manifest.after) if what == THROTTLED]
-    if found:
-        return "; ".join(found)
+    sentences = [text for what, text in changes(manifest.before, manifest.after) if what == THROTTLED]
+    if sentences:
+        return "; ".join(sentences)
     if not tells_throttling(manifest.before, manifest.after):
         return "unknown: the machine has no counters of it"
     return "none between start and end"
 
 
 def _temperatures(manifest: CaptureManifest, engine: Engine) -> list[tuple[str, str]]:
-    found = [_temperature(one, engine) for one in (manifest.before, manifest.after)]
-    if None in found:
+    degrees = [_temperature(host, engine) for host in (manifest.before, manifest.after)]
+    if None in degrees:
         return []
-    return [("Temperature", f"GPU {found[0]:.0f} °C before, {found[1]:.0f} °C after")]
+    return [("Temperature", f"GPU {degrees[0]:.0f} °C before, {degrees[1]:.0f} °C after")]
 
 
 def _temperature(host: HostState | None, engine: Engine) -> float | None:
@@ -273,7 +275,7 @@ def capture_document(engine: Engine) -> dict[str, object] | None:
         "temperature_after_c": _temperature(manifest.after, engine),
         "without_cuda_graph": manifest.is_without_graph,
         "changed_files": list(manifest.changed),
-        "doubts": [{"kind": one.kind.value, "text": one.text} for one in doubts(engine)],
+        "doubts": [{"kind": doubt.kind.value, "text": doubt.text} for doubt in doubts(engine)],
     }
 
 

@@ -1,7 +1,8 @@
-"""The dataflow beside a list of layers, drawn as `git log --graph` draws history.
+"""Dataflow around layers: lanes beside a list of layers, and the neighbourhood of one layer.
 
-Each value that a later row reads has a lane, from the row of its layer down to its last reader; a lane is free again below
-that. A row that reads is joined to the lanes it reads from. Whatever a row only passes is not joined to it:
+Lanes are drawn as `git log --graph` draws history. Each value that a later row reads has a lane, from the row of its layer
+down to its last reader; a lane is free again below that. A row that reads is joined to the lanes it reads from. Whatever a
+row only passes is not joined to it:
 
     ●         a
     ├─●       b reads a, which others read too
@@ -13,10 +14,9 @@ that. A row that reads is joined to the lanes it reads from. Whatever a row only
 Where a graph is wider than there is room, the values that would keep a lane longest share the last one, drawn double
 (`║`): that they pass is drawn, not which is which.
 
-What feeds a layer and what it feeds, a few steps far: the sandwich of producers, the layer, consumers.
-
-Both sides are trees, so that each link is drawn once and no two cross: a layer that is reached in two ways stands in both
-places, and what is behind it is followed only where it is nearest.
+A neighbourhood has the producers of a layer on one side, its consumers on the other, a few links far. Both sides are trees,
+so that each link is drawn once and no two cross: a layer that is reached in two ways stands in both, and what is behind it
+is followed only where it is nearest.
 """
 
 from __future__ import annotations
@@ -273,9 +273,9 @@ def _tree(
     level = [root]
     for _ in range(depth):
         beyond: list[Neighbour] = []
-        for one in level:
-            one.behind = behind(engine, one.layer)
-            for other in one.behind:
+        for neighbour in level:
+            neighbour.behind = behind(engine, neighbour.layer)
+            for other in neighbour.behind:
                 other.is_repeated = other.layer.index in seen
                 seen.add(other.layer.index)
                 if not other.is_repeated:
@@ -340,7 +340,7 @@ def _shared_out(wanted: Sequence[int], slots: int) -> list[int]:
     given = [1] * len(wanted)
     left = slots - len(wanted)
     while left > 0:
-        hungry = [place for place, want in enumerate(wanted) if given[place] < want]
+        hungry = [index for index, want in enumerate(wanted) if given[index] < want]
         if not hungry:
             break
         for place in hungry[:left]:

@@ -1,18 +1,16 @@
-"""What the files of an engine say about its device, value by value, as far as it can be believed.
+"""The device that an engine ran on: what its files state, what that makes possible, and what had to be assumed.
 
-Labels and units differ by version: trtexec writes `Compute Clock Rate: 1.77 GHz` up to 8.5 and `Application Compute Clock
-Rate` since, trex turned some values into numbers and left others, and the older device dump holds CUDA's attributes with
-clocks in kHz.
+`Reported` holds what the files say, value by value, as far as it can be believed. Labels and units differ by version: trtexec
+writes `Compute Clock Rate: 1.77 GHz` up to 8.5 and `Application Compute Clock Rate` since, trex turned some values into
+numbers and left others, and the older device dump holds CUDA's attributes with clocks in kHz.
 
-The device an engine ran on: what its files state, what that makes possible, and what had to be assumed.
-
-Peaks follow two formulas::
+`DeviceModel` adds corrections and what the user states. Peaks follow two formulas::
 
     operations per second = 2 × (MACs per SM and clock) × SMs × clock × tensor factor
     bytes per second      = 2 × memory clock × bus width ÷ 8        (graphics cards; integrated GPUs are looked up)
 
-The rates, and corrections for devices whose drivers report something else, are facts of the package
-(`gpu_peaks`). Where an input is missing or implausible there is no peak, only the reason.
+The rates, and corrections for devices whose drivers report something else, stand in `gpu_peaks`. Where an input is missing or
+implausible there is no peak, only the reason.
 """
 
 from __future__ import annotations
@@ -22,22 +20,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trex_tui.analysis.device_overrides import (
-    DeviceOverrides,
-    load_overrides,
-    overrides_for,
-    overrides_from_options,
-)
+from trex_tui.analysis.device_overrides import DeviceOverrides
 from trex_tui.analysis.gpu_peaks import (
     READ,
     Architecture,
     Correction,
-    Peak,
     Source,
     gpu_peaks,
-    peak_of_kernel,
-    peak_ops,
-    peaks_of,
     short_name,
 )
 from trex_tui.artifacts.input_files import finite_number
@@ -212,21 +201,6 @@ def _capability(value: object) -> str | None:
     return f"{number:.1f}"
 
 
-__all__ = [
-    "UNKNOWN_DEVICE",
-    "DeviceModel",
-    "DeviceOverrides",
-    "Peak",
-    "device_of",
-    "device_of_metadata",
-    "load_overrides",
-    "overrides_for",
-    "overrides_from_options",
-    "peak_of_kernel",
-    "peak_ops",
-    "peaks_of",
-]
-
 UNKNOWN_DEVICE = "device unknown: no file of the engine states it"
 
 CLOCK_ASSUMPTION = "the SMs run at the highest clock that the driver reports; under load they may run slower"
@@ -339,7 +313,7 @@ class DeviceModel:
         else:
             origin = self.origins.get("peak_bandwidth_bytes_per_s", "given")
             lines.append(f"peak bandwidth: {self.peak_bandwidth_bytes_per_s / 1e9:.1f} GB/s ({origin})")
-        return [*lines, *self.overrides, *(f"assumed: {one}" for one in self.assumptions)]
+        return [*lines, *self.overrides, *(f"assumed: {assumption}" for assumption in self.assumptions)]
 
 
 def _shown(value: float | None, pattern: str) -> str | None:

@@ -1,11 +1,8 @@
-"""What GPUs can do per SM and clock, and where their drivers mislead.
+"""Peaks of GPUs: rates per SM and clock, and the operations per second of a device.
 
-`gpu_peaks.json` holds them, each with its sources and whether it was read there or inferred. This module gives them types.
-
-Peak operations per second of a device by precision, unit and accumulator.
-
-`2 × (MACs per SM and clock) × SMs × clock × tensor factor`; twice that for 2:4 sparse weights where the architecture
-gains from them. The rate stays dense unless the kernel is known to be sparse.
+`gpu_peaks.json` holds the rates and where drivers mislead, each with its sources and whether it was read there or inferred.
+The peak of a precision, unit and accumulator is `2 × (MACs per SM and clock) × SMs × clock × tensor factor`; twice that for
+2:4 sparse weights where the architecture gains from them. The rate stays dense unless the kernel is known to be sparse.
 """
 
 from __future__ import annotations
@@ -138,7 +135,10 @@ class GpuPeaks:
     def correction(
         self, quantity: str, name: str, quantities: Mapping[str, float | None]
     ) -> Correction | None:
-        return next((one for one in self.corrections[quantity] if one.applies(name, quantities)), None)
+        return next(
+            (correction for correction in self.corrections[quantity] if correction.applies(name, quantities)),
+            None,
+        )
 
     def is_geforce(self, name: str) -> bool:
         """Whether a device counts as GeForce, whose FP32 accumulation may be halved."""
@@ -167,12 +167,12 @@ def gpu_peaks() -> GpuPeaks:
     return GpuPeaks(
         architectures,
         frozenset(integrated.union(root["integrated_without_rates"])),
-        tuple(re.compile(one["name"]) for one in root["geforce_names"]),
+        tuple(re.compile(pattern["name"]) for pattern in root["geforce_names"]),
         {
-            quantity: tuple(_correction(one, sources) for one in rows)
+            quantity: tuple(_correction(row, sources) for row in rows)
             for quantity, rows in root["corrections"].items()
         },
-        tuple((re.compile(one["name"]), one["note"]) for one in root["cautions"]),
+        tuple((re.compile(caution["name"]), caution["note"]) for caution in root["cautions"]),
     )
 
 

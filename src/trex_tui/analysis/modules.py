@@ -1,6 +1,4 @@
-"""The modules of the network, out of the names of its layers.
-
-Time by what the network was made of: its ONNX nodes and its modules.
+"""Modules and ONNX nodes of the network, out of the names of layers; time by each; groups of layers as a tree.
 
 A layer that came from several nodes does not tell which of them took its time. By node, it is shared equally among them:
 wrong in detail (the Conv of a Conv + Relu does nearly all), but sums stay exact, and nothing is counted twice. By module, it
@@ -239,8 +237,8 @@ class Group:
         current = self
         wanted = self._path_of(layer)
         while True:
-            inside = (one for one in current.entries if isinstance(one, Group))
-            found = next((one for one in inside if wanted[: len(one.path)] == one.path), None)
+            inside = (entry for entry in current.entries if isinstance(entry, Group))
+            found = next((item for item in inside if wanted[: len(item.path)] == item.path), None)
             if found is None:
                 return around
             around.append(found)

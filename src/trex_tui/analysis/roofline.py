@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from trex_tui.analysis.compute import Compute, compute_of
-from trex_tui.analysis.device import DeviceModel, Peak
-from trex_tui.analysis.gpu_peaks import peak_of_kernel
+from trex_tui.analysis.device import DeviceModel
+from trex_tui.analysis.gpu_peaks import Peak, peak_of_kernel
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -367,7 +367,7 @@ def _roof_sentences(point: RooflinePoint, whole: Roofline) -> list[str]:
         lines.append(f"bound by {point.bound.value}: {_why(point, whole)}")
     if point.reasons:
         lines.append(f"not computed: {point.reason}")
-    return [*lines, *(f"assumed: {one}" for one in (*point.assumptions, *whole.assumptions))]
+    return [*lines, *(f"assumed: {assumption}" for assumption in (*point.assumptions, *whole.assumptions))]
 
 
 def _why(point: RooflinePoint, whole: Roofline) -> str:

@@ -1,4 +1,4 @@
-"""Layers and their time, added up by something they have in common."""
+"""Totals of layers by something they have in common, the critical path, streams, device transitions and reformats."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Latency end to end, from the best source there is, and which that is.
+"""Latency end to end, and statistics of the timing run: latency, compute, copies and enqueue.
 
-Statistics of the timing run: latency, compute, copies and enqueue, from the rows or from what trtexec printed.
-
-Rows are the better source and win where there are any. Only the enqueue time is taken from the printed summary first: the
-rows hold it as a difference of two stamps of six digits, which late in a run resolve no more than 10 µs.
+For the statistics, rows are the better source and win over what trtexec printed. Only the enqueue time is taken from the
+printed summary first: the rows hold it as a difference of two stamps of six digits, which late in a run resolve no more
+than 10 µs.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ def without_warmup(timing: Timing, warmup_ms: float) -> tuple[range, int]:
 
 def summarize(ordered: Sequence[float]) -> LatencySummary:
     """Summary of sorted values, with trtexec's own definitions of median and percentile (`statistics.percentile`)."""
-    percentiles = {one: percentile(ordered, one) for one in SUMMARY_PERCENTILES}
+    percentiles = {pct: percentile(ordered, pct) for pct in SUMMARY_PERCENTILES}
     mean = math.fsum(ordered) / len(ordered)
     return LatencySummary(ordered[0], ordered[-1], mean, median_of_sorted(ordered), percentiles)
 
@@ -272,7 +271,7 @@ def series_statistics(values: Sequence[float], resolution_ms: float | None = Non
     count = len(ordered)
     mean = math.fsum(ordered) / count
     std = standard_deviation(ordered, mean)
-    percentiles: dict[float, float | None] = {one: percentile(ordered, one) for one in PERCENTILES}
+    percentiles: dict[float, float | None] = {pct: percentile(ordered, pct) for pct in PERCENTILES}
     if count < LEAST_ROWS_OF_P999:
         percentiles[99.9] = None
     return SeriesStatistics(
@@ -398,7 +397,7 @@ def enqueue_against_compute(
     if statistics is None:
         return None
     enqueue, compute = _median(statistics.enqueue), _median(statistics.compute)
-    h2d, d2h, latency = (_median(one) for one in (statistics.h2d, statistics.d2h, statistics.latency))
+    h2d, d2h, latency = (_median(series) for series in (statistics.h2d, statistics.d2h, statistics.latency))
     transfers = h2d + d2h if h2d is not None and d2h is not None else None
     unknown = {}
     if enqueue is None:

@@ -131,14 +131,14 @@ def accuracy_of(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any 
         outputs=outputs,
         inputs=inputs if isinstance(inputs, dict) else {},
         gates=tuple(_gates(document.get("gates"))),
-        notes=tuple(one for one in _list(document.get("notes")) if isinstance(one, str)),
+        notes=tuple(note for note in _list(document.get("notes")) if isinstance(note, str)),
         is_ours=str(document.get("schema", "")).startswith(SCHEMA),
         diagnostics=tuple(notes),
     )
 
 
 def _outputs(root: Any, path: Path, notes: list[Diagnostic]) -> list[OutputDifference]:  # noqa: ANN401
-    found = []
+    outputs = []
     for name, entry in _entries(root):
         values = {measure: _first(entry, measure, *others) for measure, others in MEASURES.items()}
         if values["argmax_agreement_pct"] is None:
@@ -148,7 +148,7 @@ def _outputs(root: Any, path: Path, notes: list[Diagnostic]) -> list[OutputDiffe
         if all(value is None for value in values.values()) and not isinstance(reasons, dict):
             notes.append(Diagnostic(Severity.WARNING, path, name, "has no measure that is known; left out"))
             continue
-        found.append(
+        outputs.append(
             OutputDifference(
                 name,
                 values,
@@ -159,20 +159,20 @@ def _outputs(root: Any, path: Path, notes: list[Diagnostic]) -> list[OutputDiffe
                 (_text(entry.get("dtype_reference")) or None, _text(entry.get("dtype_test")) or None),
             )
         )
-    return found
+    return outputs
 
 
 def _entries(root: Any, depth: int = 0) -> list[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401
     """Names and measures: out of a list with names, an object by name, or one of the two below a telling key."""
     if isinstance(root, list):
         named = [
-            (one.get("name") or one.get("tensor") or one.get("output"), one)
-            for one in root
-            if isinstance(one, dict)
+            (entry.get("name") or entry.get("tensor") or entry.get("output"), entry)
+            for entry in root
+            if isinstance(entry, dict)
         ]
         return [
-            (str(name) if name is not None else f"output {index}", one)
-            for index, (name, one) in enumerate(named)
+            (str(name) if name is not None else f"output {index}", entry)
+            for index, (name, entry) in enumerate(named)
         ]
     if not isinstance(root, dict) or depth > _MOST_NESTED:
         return []
@@ -182,7 +182,9 @@ def _entries(root: Any, depth: int = 0) -> list[tuple[str, Mapping[str, Any]]]: 
     known = {name for measure, others in MEASURES.items() for name in (measure, *others)}
     if known & root.keys():
         return [("all outputs", root)]
-    return [(str(name), one) for name, one in root.items() if isinstance(one, dict) and known & one.keys()]
+    return [
+        (str(name), entry) for name, entry in root.items() if isinstance(entry, dict) and known & entry.keys()
+    ]
 
 
 def _first(entry: Mapping[str, Any], *names: str) -> float | None:
@@ -211,10 +213,13 @@ def _side(document: Mapping[str, Any], *names: str) -> ComparedSide:
 def _gates(raw: Any) -> list[GateVerdict]:  # noqa: ANN401
     return [
         GateVerdict(
-            _text(one.get("gate")), _text(one.get("output")), one.get("fell") is True, _text(one.get("why"))
+            _text(gate.get("gate")),
+            _text(gate.get("output")),
+            gate.get("fell") is True,
+            _text(gate.get("why")),
         )
-        for one in _list(raw)
-        if isinstance(one, dict)
+        for gate in _list(raw)
+        if isinstance(gate, dict)
     ]
 
 

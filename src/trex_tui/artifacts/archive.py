@@ -63,7 +63,7 @@ def names_in(path: Path) -> list[str]:
     """The last parts of the names of what would be unpacked; none for what is no archive."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return [PurePosixPath(one.filename).name for one in archive.infolist() if _match(one)]
+            return [PurePosixPath(member.filename).name for member in archive.infolist() if _match(member)]
     except (OSError, ValueError, zipfile.BadZipFile):
         return []
 
@@ -80,9 +80,11 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
             folders[""].mkdir(parents=True)
             own = _speaking_plans(members)
             files = [
-                _extract(archive, one, _directory(one, folders), None if one.filename in own else path)
-                for one in members
-                if _match(one)
+                _extract(
+                    archive, member, _directory(member, folders), None if member.filename in own else path
+                )
+                for member in members
+                if _match(member)
             ]
     except (zipfile.BadZipFile, zlib.error, EOFError):
         return Unpacked(path.parent, (), "is a damaged archive, or none")
@@ -138,7 +140,7 @@ def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
 
     Any other is of the archive's engine: trex calls each `engine.trt`.
     """
-    names = [PurePosixPath(one.filename) for one in members if _match(one)]
+    names = [PurePosixPath(member.filename) for member in members if _match(member)]
     plans = {name for name in names if (found := _READ.fullmatch(name.name)) and found["plan"]}
     in_folder = Counter(name.parent for name in plans)
     called = {(name.parent, stem_of(Path(name.name))) for name in names if name not in plans}

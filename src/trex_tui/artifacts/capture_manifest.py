@@ -333,13 +333,13 @@ def _has_measured(run: Mapping[str, Any]) -> bool:
 def _changed(root: Mapping[str, Any], path: Path, files: Iterable[Path]) -> list[str]:
     """Names of files that have another size or digest than the manifest says."""
     listed = table_in(root, "files")
-    found = []
+    names = []
     for file in files:
         name = os.path.relpath(file, path.parent)
         entry = listed.get(name)
         if file != path and isinstance(entry, Mapping) and not _is_same(file, entry):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _is_same(file: Path, entry: Mapping[str, Any]) -> bool:

@@ -1,13 +1,10 @@
-"""Files of a set that do not lie in its directory, by the customs of toolkits and of our own commands.
+"""Discovery of artifact sets in directories, among files and in archives.
 
-What an archive adds to the sets of its directory, or sets of its own where it holds several engines.
+Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`). Some files of a set do not
+lie in its directory, by the customs of toolkits and of trex-tui's own commands.
 
-trex packs the files of one engine, all in one folder. Who packs a directory of results packs several; files of one name are
-then those of different engines, so each folder keeps its own.
-
-Find the artifact sets in directories and among files.
-
-Content says what a file is (`sniff`), its name says only to which engine it belongs (`naming`).
+trex packs the files of one engine, all in one folder of an archive. Who packs a directory of results packs several engines;
+files of one name are then those of different engines, so each folder keeps its own.
 """
 
 from __future__ import annotations
@@ -89,8 +86,8 @@ def _add_found(
     for kind in _ELSEWHERE_KINDS:
         if kind in group:
             continue
-        candidates = [one for one in found if one.kind is kind]
-        matching = [one for one in candidates if one.stem == stem]
+        candidates = [file for file in found if file.kind is kind]
+        matching = [candidate for candidate in candidates if candidate.stem == stem]
         only = candidates if alone and directory.absolute().name != "results" else []
         chosen = matching or only
         if len(chosen) == 1:
@@ -131,7 +128,7 @@ class Contents:
 
     @property
     def paths(self) -> list[Path]:
-        return [one.path for one in self.found]
+        return [file.path for file in self.found]
 
 
 def contents(path: Path) -> Contents:
@@ -147,15 +144,15 @@ def contents(path: Path) -> Contents:
     if len({one.path.parent for one in found if one.kind.describes_engine}) < 2:
         return Contents(found, problem=unpacked.problem)
     folders: dict[Path, list[Path]] = {}
-    for one in unpacked.files:
-        folders.setdefault(one.parent, []).append(one)
+    for file in unpacked.files:
+        folders.setdefault(file.parent, []).append(file)
     return Contents(apart=list(folders.items()), problem=unpacked.problem)
 
 
 def without_strangers(files: list[Path], named: Path) -> list[Path]:
     """Files beside one that was named, without the archives that neither are it nor can be of its engine: their names, and
     those of what they hold, tell of others. Nothing is unpacked to see that."""
-    return [one for one in files if not is_archive(one) or one == named or _may_be_of(one, named)]
+    return [file for file in files if not is_archive(file) or file == named or _may_be_of(file, named)]
 
 
 def _may_be_of(archive: Path, named: Path) -> bool:
@@ -229,7 +226,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
     Raises:
         ArtifactError: As `find`.
     """
-    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(item) for item in path]
     if not paths:
         return Discovery(())
     given = [one for one in paths if _checked(one).is_file()]
@@ -240,7 +237,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
         sets.extend(below.sets)
         strays.extend(below.diagnostics)
     sets.extend(_sets_of_files(given))
-    unique = {tuple(one.files.values()): one for one in sets}
+    unique = {tuple(source.files.values()): source for source in sets}
     if not unique:
         raise _nothing_found(paths, strays)
     return Discovery(tuple(with_unique_names(list(unique.values()))), tuple(strays))
@@ -262,8 +259,8 @@ def _checked(path: Path) -> Path:
 
 
 def _nothing_found(paths: Sequence[Path], strays: list[Diagnostic]) -> ArtifactError:
-    where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([one.absolute() for one in paths]))
-    problems = [one for one in strays if one.severity is Severity.ERROR]
+    where = paths[0] if len(paths) == 1 else Path(os.path.commonpath([path.absolute() for path in paths]))
+    problems = [stray for stray in strays if stray.severity is Severity.ERROR]
     if len(problems) == 1 and problems[0].file:
         only = problems[0]
         return ArtifactError(only.file or where, only.message, only.where, tuple(strays))
@@ -328,7 +325,7 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
     archives = [path for path in given if is_archive(path)]
     if archives:
         others = [path for path in given if path not in archives]
-        return [*(one for path in archives for one in _sets_of_archive(path)), *_sets_of_files(others)]
+        return [*(source for path in archives for source in _sets_of_archive(path)), *_sets_of_files(others)]
     if not given:
         return []
     kinds = {}
@@ -353,9 +350,9 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
         return [one for folder, files in inside.apart for one in _sets_of_folder(folder, files).sets]
     own = set(inside.paths)
     sets = [
-        one
-        for one in _sets_of_folder(path.parent, _beside(path)).sets
-        if not own.isdisjoint(one.files.values())
+        source
+        for source in _sets_of_folder(path.parent, _beside(path)).sets
+        if not own.isdisjoint(source.files.values())
     ]
     if sets:
         return sets
@@ -372,7 +369,7 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
 def _beside(path: Path) -> list[Path]:
     """The files of the directory of one that was named, itself included."""
     try:
-        return without_strangers(sorted(one for one in path.parent.iterdir() if one.is_file()), path)
+        return without_strangers(sorted(entry for entry in path.parent.iterdir() if entry.is_file()), path)
     except OSError:
         return [path]
 
@@ -436,22 +433,22 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
             folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
     packed = {one.path for one in found if one.is_packed}
-    for one in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
-        group = folder.groups.setdefault(one.stem, {})
-        if one.is_packed and one.kind in group and group[one.kind] not in packed:
+    for file in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
+        group = folder.groups.setdefault(file.stem, {})
+        if file.is_packed and file.kind in group and group[file.kind] not in packed:
             continue
-        if one.kind in group:
-            kind = one.kind.words
+        if file.kind in group:
+            kind = file.kind.words
             message = (
-                f"is a second {kind} for {one.stem or 'this directory'!r}; {group[one.kind].name} is used"
+                f"is a second {kind} for {file.stem or 'this directory'!r}; {group[file.kind].name} is used"
             )
-            folder.note(one.stem, Severity.ERROR, one.path, message)
+            folder.note(file.stem, Severity.ERROR, file.path, message)
         else:
-            group[one.kind] = one.path
+            group[file.kind] = file.path
     own = [_assemble(folder), *(_sets_of_folder(place, inside_it) for place, inside_it in apart)]
     return Discovery(
-        tuple(one for each in own for one in each.sets),
-        tuple(one for each in own for one in each.diagnostics),
+        tuple(source for each in own for source in each.sets),
+        tuple(diagnostic for each in own for diagnostic in each.diagnostics),
     )
 
 
@@ -485,7 +482,7 @@ def _assemble(folder: _Folder) -> Discovery:
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
         name = display_name(stem) or folder.path.absolute().name
         sets.append(ArtifactSet(name, folder.path, files, notes))
-    used = {note for one in sets for note in one.diagnostics}
+    used = {note for source in sets for note in source.diagnostics}
     return Discovery(tuple(sets), tuple(note for _, note in folder.notes if note not in used))
 
 
@@ -526,10 +523,10 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
 
     Names that this has given before are taken for what they were without their directories.
     """
-    folders = [Path(os.path.abspath(one.directory)) for one in sets]  # noqa: PTH100 - without `..`
+    folders = [Path(os.path.abspath(source.directory)) for source in sets]  # noqa: PTH100 - without `..`
     own = [one.name.rpartition("/")[2] for one in sets]
     for folder in set(folders):
-        _tell_apart([place for place, one in enumerate(folders) if one == folder], own, sets)
+        _tell_apart([index for index, one in enumerate(folders) if one == folder], own, sets)
     parents = [folder.parts[1:] for folder in folders]  # a root is part of no name
     names = list(own)
     for depth in range(1, max(map(len, parents), default=0) + 1):

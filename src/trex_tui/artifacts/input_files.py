@@ -1,9 +1,8 @@
-"""Opening a file that others named: no device, no end of a pipe that nobody writes to, nothing that has no end.
+"""Files of others: opened safely, and JSON as TensorRT writes it.
 
-JSON as TensorRT writes it, read without tracebacks.
-
-Garbage collection is paused while parsing: a parse makes nothing but containers that stay, and the collector walking over
-them again and again costs more than the parse itself.
+No device is opened, no end of a pipe that nobody writes to, nothing that has no end. Garbage collection is paused while
+parsing: a parse makes nothing but containers that stay, and the collector walking over them again and again costs more than
+the parse itself.
 """
 
 from __future__ import annotations
@@ -130,7 +129,7 @@ def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
     if not levels:
         return True
     inside = value.values() if type(value) is dict else value
-    return any(type(one) in _CONTAINERS and _is_deep(one, levels - 1) for one in inside)
+    return any(type(item) in _CONTAINERS and _is_deep(item, levels - 1) for item in inside)
 
 
 def decode_text(data: bytes) -> str:

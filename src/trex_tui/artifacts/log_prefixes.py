@@ -100,7 +100,7 @@ class _Shape(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _shape_of(before: str) -> _Shape:
+def _find_shape(before: str) -> _Shape:
     text = before.rstrip()
     matches = list(_TOKEN.finditer(text))
     letters = [match for match in matches if match["letter"] or match["glued"]]
@@ -126,7 +126,7 @@ def _shape_of(before: str) -> _Shape:
     return _Shape("".join(parts), level is not None)
 
 
-def _told_by(line: str) -> tuple[int, bool] | None:
+def _find_prefix_end(line: str) -> tuple[int, bool] | None:
     """Where a telling line's prefix ends, and whether the line has no mark of TensorRT's; None if it is not telling."""
     if UNSTAMPED.match(line):
         return 0, False
@@ -137,7 +137,7 @@ def _told_by(line: str) -> tuple[int, bool] | None:
     return None
 
 
-class Dress:
+class PrefixStripper:
     """Takes the foreign prefix off the lines of one log, and puts TensorRT's in its place where there was none."""
 
     def __init__(self, befores: Iterable[str], *, is_routed: bool, has_places: bool) -> None:
@@ -151,47 +151,47 @@ class Dress:
         self._compile()
 
     def _note(self, before: str) -> None:
-        text = _shape_of(before).pattern
+        text = _find_shape(before).pattern
         match = re.match(text, before)
-        level = _level_of(match) if match else ""
+        level = _find_level(match) if match else ""
         blanks = self._blanks.setdefault(text, {})
         blanks[level] = max(len(before) - len(before.rstrip()), blanks.get(level, 0))
 
     def _compile(self) -> None:
         self._patterns = [(re.compile(text), blanks) for text, blanks in self._blanks.items()]
 
-    def undress(self, line: str) -> str:
+    def strip(self, line: str) -> str:
         """One line without its prefix; empty where another program has said it."""
         for pattern, blanks in self._patterns:
             if match := pattern.match(line):
-                rest = _without_blanks(line[match.end() :], _level_of(match), blanks)
+                rest = _strip_blanks(line[match.end() :], _find_level(match), blanks)
                 if self._has_places:
                     rest = _PLACE.sub("", rest)
-                return f"{_mark_of(match)}{rest}" if self._is_routed else rest
-        if not self._is_routed and (told := _told_by(line)) and not told[1]:
+                return f"{_make_mark(match)}{rest}" if self._is_routed else rest
+        if not self._is_routed and (told := _find_prefix_end(line)) and not told[1]:
             return self._learn(line, told[0])
         return "" if _OTHERS.match(line) else line
 
-    def _learn(self, line: str, place: int) -> str:
+    def _learn(self, line: str, end: int) -> str:
         """A prefix of a shape not seen before: once is a line cut in two, twice is a prefix."""
-        if not 0 < place <= _LONGEST:
+        if not 0 < end <= _LONGEST:
             return line
-        shape = _shape_of(line[:place])
+        shape = _find_shape(line[:end])
         self._strangers[shape] += 1
         if self._strangers[shape] < 2 or len(self._blanks) >= _MOST_SHAPES:
             if len(self._strangers) > 1000:
                 self._strangers.clear()
             return line
-        self._note(line[:place])
+        self._note(line[:end])
         self._compile()
-        return line[place:]
+        return line[end:]
 
 
-def _level_of(match: re.Match[str]) -> str:
+def _find_level(match: re.Match[str]) -> str:
     return (match.groupdict().get("level") or "").upper()
 
 
-def _without_blanks(rest: str, level: str, known: dict[str, int]) -> str:
+def _strip_blanks(rest: str, level: str, known: dict[str, int]) -> str:
     """What stands behind a prefix, without the blanks of the prefix: where levels are padded, each has its own number.
 
     A message may begin with blanks too. Where none follows, those of the prefix may be missing.
@@ -203,7 +203,7 @@ def _without_blanks(rest: str, level: str, known: dict[str, int]) -> str:
     return rest[min(most, len(rest) - len(rest.lstrip())) :]
 
 
-def _mark_of(match: re.Match[str]) -> str:
+def _make_mark(match: re.Match[str]) -> str:
     """What TensorRT would have put before a message."""
     word = match["level"].upper()
     letter = _LETTERS.get(word, word)
@@ -213,19 +213,19 @@ def _mark_of(match: re.Match[str]) -> str:
     return f"[{date[2]}/{date[3]}/{date[1]}-{date[4]}] [{letter}] [TRT] "
 
 
-def dress_of(lines: Iterable[str]) -> Dress | None:
+def learn_prefixes(lines: Iterable[str]) -> PrefixStripper | None:
     """What most of the telling lines have before what they tell; None if that is nothing, or no two have the same."""
-    told = [(line, found) for line in lines if (found := _told_by(line)) is not None]
-    marked = [(line, place) for line, (place, is_bare) in told if not is_bare]
+    told = [(line, found) for line in lines if (found := _find_prefix_end(line)) is not None]
+    marked = [(line, end) for line, (end, is_bare) in told if not is_bare]
     is_routed = not marked
     if is_routed:
-        marked = [(line, place) for line, (place, _) in told]
-    befores = [line[:place] for line, place in marked if 0 < place <= _LONGEST]
+        marked = [(line, end) for line, (end, _) in told]
+    befores = [line[:end] for line, end in marked if 0 < end <= _LONGEST]
     if is_routed:
-        befores = [before for before in befores if _shape_of(before).has_level]
+        befores = [before for before in befores if _find_shape(before).has_level]
     if 2 * len(befores) <= len(marked):
         return None
-    shapes = Counter(map(_shape_of, befores))
+    shapes = Counter(map(_find_shape, befores))
     known = {shape for shape, count in shapes.most_common(_MOST_SHAPES) if count > 1}
     if is_routed:
         # The beginning of a message before a well-known one is not of the prefix, and makes it longer.
@@ -233,47 +233,42 @@ def dress_of(lines: Iterable[str]) -> Dress | None:
     if not known:
         return None
     places = sum(_PLACE.search(line) is not None for line, _ in marked)
-    kept = [before for before in befores if _shape_of(before) in known]
-    return Dress(kept, is_routed=is_routed, has_places=2 * places > len(marked))
+    kept = [before for before in befores if _find_shape(before) in known]
+    return PrefixStripper(kept, is_routed=is_routed, has_places=2 * places > len(marked))
 
 
-def undressed(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
+def strip_prefixes(pieces: Iterable[list[str]]) -> Iterator[list[str]]:
     """The lines of a log without a foreign prefix, as many as there are."""
-    dress: Dress | None = None
+    stripper: PrefixStripper | None = None
     telling = 0
     for lines in pieces:
-        if dress is not None:
-            yield list(map(dress.undress, lines))
-        elif telling >= _ENOUGH:
-            # Of a log with another behind it, the second may be dressed.
-            lines, dress = _from_there(lines)
-            yield lines
+        if stripper is None and telling < _ENOUGH:
+            telling += sum(1 for line in lines if _find_prefix_end(line) is not None)
+            stripper = learn_prefixes(lines) if telling else None
+        if stripper is not None:
+            yield list(map(stripper.strip, lines))
         else:
-            telling += sum(1 for line in lines if _told_by(line) is not None)
-            dress = dress_of(lines) if telling else None
-            if dress is not None:
-                yield list(map(dress.undress, lines))
-            else:
-                lines, dress = _from_there(lines)
-                yield lines
+            # Behind a log without prefixes another may stand that has them.
+            lines, stripper = _strip_from_first(lines)
+            yield lines
 
 
-def _is_dressed(line: str) -> bool:
+def _has_prefix(line: str) -> bool:
     """Whether a line tells that something stands before it; quick for those of a plain log."""
     if line[3:4] == "/" or not line:
         return False
-    told = _told_by(line)
+    told = _find_prefix_end(line)
     return told is not None and told[0] > 0 and not told[1]
 
 
-def _from_there(lines: list[str]) -> tuple[list[str], Dress | None]:
-    """Lines of a plain log, and the dress of those in which a prefix begins, off already; None if it does nowhere."""
+def _strip_from_first(lines: list[str]) -> tuple[list[str], PrefixStripper | None]:
+    """Lines without prefixes from the first on that has one, and what strips them; None if none has."""
     looked_at = [*lines[:: max(1, len(lines) // _LOOKED_AT)], *lines[-3:]]
-    if not any(map(_is_dressed, looked_at)):
+    if not any(map(_has_prefix, looked_at)):
         return lines, None
-    first = next(index for index, line in enumerate(lines) if _is_dressed(line))
-    dress = dress_of(lines[first:])
-    return ([*lines[:first], *map(dress.undress, lines[first:])], dress) if dress else (lines, None)
+    first = next(index for index, line in enumerate(lines) if _has_prefix(line))
+    stripper = learn_prefixes(lines[first:])
+    return ([*lines[:first], *map(stripper.strip, lines[first:])], stripper) if stripper else (lines, None)
 
 
 def is_routed_log(text: str) -> bool:
@@ -281,4 +276,4 @@ def is_routed_log(text: str) -> bool:
     if not _MESSAGE.search(text):
         return False
     lines = [ESCAPE.sub("", line) for line in text.splitlines()]
-    return any(UNSTAMPED.match(line) for line in lines) or dress_of(lines) is not None
+    return any(UNSTAMPED.match(line) for line in lines) or learn_prefixes(lines) is not None

@@ -1,6 +1,4 @@
-"""The kinds of files that make up the description of one engine.
-
-What a file's name says about the engine it belongs to: its stem.
+"""Kinds of files that describe an engine, and the engine that a file's name tells: its stem.
 
 trtexec lets people choose every name, so this knows the habits (trex's `resnet.onnx.engine.graph.json`, plain
 `resnet.graph.json`, toolkits' `layers_resnet.json`, `resnet_profile.json`, bare `profile.json`) and nothing more.

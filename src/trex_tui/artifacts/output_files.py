@@ -77,7 +77,7 @@ class Inputs:
     reached: their own, another, a symbolic link, a second hard link."""
 
     def __init__(self, paths: Iterable[str | Path]) -> None:
-        self._paths = [Path(one) for one in paths]
+        self._paths = [Path(path) for path in paths]
         self._known = {key: one for one in self._paths for key in _keys(one)}
 
     def check(self, target: Path) -> None:
@@ -98,10 +98,10 @@ class Inputs:
             TrexError: One does; the message names it.
         """
         root = os.path.realpath(directory)
-        for one in self._paths:
-            real = os.path.realpath(one)
+        for path in self._paths:
+            real = os.path.realpath(path)
             if real == root or real.startswith(root.rstrip(os.sep) + os.sep):
-                raise TrexError(f"{directory} would be replaced, and {one} in it was read; write elsewhere")
+                raise TrexError(f"{directory} would be replaced, and {path} in it was read; write elsewhere")
 
 
 NO_INPUTS = Inputs(())
@@ -114,7 +114,7 @@ def inputs_of(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> 
         sets: What was found.
         paths: What a person named beside it: files, or directories, which count for nothing.
     """
-    files = [file for one in sets for file in one.files.values()]
+    files = [file for source in sets for file in source.files.values()]
     archives = [found for file in files if (found := _archive_of(file)) is not None]
     return Inputs([*files, *archives, *paths])
 

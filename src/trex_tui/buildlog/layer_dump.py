@@ -143,9 +143,9 @@ def _sides(text: str) -> tuple[str, str, str]:
     if text.startswith("-> "):
         return "", "->", text[3:]
     for mark in (") -> ", "] -> "):
-        place = text.find(mark)
-        if place >= 0:
-            return text[: place + 1], "->", text[place + 5 :]
+        start = text.find(mark)
+        if start >= 0:
+            return text[: start + 1], "->", text[start + 5 :]
     return text.partition("->")
 
 
@@ -202,9 +202,9 @@ def _list_end(text: str) -> tuple[str, str | None]:
     if text.startswith("]"):
         return "", text[1:]
     for mark in ("}], ", "}]"):
-        place = text.find(mark)
-        if place >= 0:
-            return text[: place + 1], text[place + 2 :]
+        start = text.find(mark)
+        if start >= 0:
+            return text[: start + 1], text[start + 2 :]
     return text, None
 
 
@@ -233,11 +233,11 @@ def _attributes(text: str) -> dict[str, Any]:
     """`, Key: value` pairs; a value may hold commas and colons in brackets, so keys are looked for outside of them."""
     found: dict[str, Any] = {}
     matches = []
-    depth = place = 0
+    depth = start = 0
     for match in _ATTRIBUTE.finditer(text):
-        between = text[place : match.start()]
+        between = text[start : match.start()]
         depth += between.count("[") + between.count("{") - between.count("]") - between.count("}")
-        place = match.start()
+        start = match.start()
         if depth <= 0:
             matches.append(match)
             if match["key"] == "Metadata":

@@ -21,7 +21,7 @@ NO_TACTIC = 0xD15EA5EDD15EA5ED
 
 
 @dataclass(frozen=True, slots=True)
-class Tactic:
+class TimedTactic:
     """One tactic that was timed.
 
     Attributes:
@@ -89,11 +89,11 @@ def _known(value: float) -> float | None:
 
 
 @dataclass(slots=True)
-class Columns:
+class TacticColumns:
     """What all tactics of one log are kept in. Only the reader writes to it.
 
     Attributes:
-        ids, times, names: One entry per tactic; `names` are places in `texts`.
+        ids, times, names: One entry per tactic; `names` are indices of `texts`.
         numbers, costs, ratios, correlations, kernels, hashes, parameters: One entry per row of Myelin's tables.
         texts: Names and parameters, each once; the first is the empty one.
     """
@@ -116,7 +116,7 @@ class _View(Sequence[_T], Generic[_T]):
 
     __slots__ = ("_columns", "_start", "_stop")
 
-    def __init__(self, columns: Columns, start: int, stop: int) -> None:
+    def __init__(self, columns: TacticColumns, start: int, stop: int) -> None:
         self._columns = columns
         self._start = start
         self._stop = stop
@@ -131,10 +131,8 @@ class _View(Sequence[_T], Generic[_T]):
     def __getitem__(self, index: slice) -> Sequence[_T]: ...
 
     def __getitem__(self, index: int | slice) -> _T | Sequence[_T]:
-        places = range(self._start, self._stop)[index]
-        if isinstance(places, int):
-            return self._at(places)
-        return [self._at(place) for place in places]
+        rows = range(self._start, self._stop)[index]
+        return self._at(rows) if isinstance(rows, int) else [self._at(row) for row in rows]
 
     def __iter__(self) -> Iterator[_T]:
         return map(self._at, range(self._start, self._stop))
@@ -149,18 +147,18 @@ class _View(Sequence[_T], Generic[_T]):
         return f"<{type(self).__name__}: {len(self)}>"
 
     @abstractmethod
-    def _at(self, place: int) -> _T: ...
+    def _at(self, row: int) -> _T: ...
 
 
-class Tactics(_View[Tactic]):
+class Tactics(_View[TimedTactic]):
     """Tactics of one runner, in the order they were timed."""
 
     __slots__ = ()
 
-    def _at(self, place: int) -> Tactic:
+    def _at(self, row: int) -> TimedTactic:
         columns = self._columns
-        name = columns.texts[columns.names[place]]
-        return Tactic(columns.ids[place], name or None, _known(columns.times[place]))
+        name = columns.texts[columns.names[row]]
+        return TimedTactic(columns.ids[row], name or None, _known(columns.times[row]))
 
     @property
     def times_ms(self) -> array[float]:
@@ -172,16 +170,16 @@ class MyelinTactics(_View[MyelinTactic]):
 
     __slots__ = ()
 
-    def _at(self, place: int) -> MyelinTactic:
+    def _at(self, row: int) -> MyelinTactic:
         columns = self._columns
         return MyelinTactic(
-            columns.numbers[place],
-            _known(columns.costs[place]),
-            _known(columns.ratios[place]),
-            _known(columns.correlations[place]),
-            columns.texts[columns.kernels[place]],
-            columns.hashes[place],
-            columns.texts[columns.parameters[place]],
+            columns.numbers[row],
+            _known(columns.costs[row]),
+            _known(columns.ratios[row]),
+            _known(columns.correlations[row]),
+            columns.texts[columns.kernels[row]],
+            columns.hashes[row],
+            columns.texts[columns.parameters[row]],
         )
 
     @property
@@ -234,7 +232,7 @@ class MyelinTable:
     tactics: MyelinTactics
 
 
-class Outcome(str, Enum):
+class TuningOutcome(str, Enum):
     """How timing a runner ended."""
 
     TIMED = "timed"
@@ -263,7 +261,7 @@ class RunnerTrial(NamedTuple):
     line: int
     runner: str
     runner_id: str | None
-    outcome: Outcome
+    outcome: TuningOutcome
     tactics: Tactics
     skipped: tuple[SkippedTactic, ...] = ()
     fastest_id: int | None = None
@@ -287,7 +285,7 @@ class RunnerTrial(NamedTuple):
         return len(self.tactics) + self.myelin_count
 
     @property
-    def fastest(self) -> Tactic | None:
+    def fastest(self) -> TimedTactic | None:
         """The timed tactic that took least; None if none has a time."""
         timed = [tactic for tactic in self.tactics if tactic.time_ms is not None]
         return min(timed, key=lambda tactic: tactic.time_ms or 0.0, default=None)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from trex_tui.artifacts.input_files import open_bytes, read_piece
-from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, undressed
+from trex_tui.artifacts.log_prefixes import BANNER, ESCAPE, STAMPED, UNSTAMPED, strip_prefixes
 from trex_tui.artifacts.sniff import GZIP_MARK
 from trex_tui.buildlog.tuner import STAMP_INSIDE
 from trex_tui.errors import ArtifactError
@@ -70,7 +70,7 @@ def read_lines(path: Path, state: ReadState) -> Iterator[list[str]]:
         ArtifactError: The file cannot be opened.
     """
     with open_log(path) as file:
-        yield from undressed(_lines(_texts(file, state), state))
+        yield from strip_prefixes(_lines(_texts(file, state), state))
 
 
 def open_log(path: Path) -> BinaryIO:
@@ -159,8 +159,8 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
     overlong = 0
     for text in texts:
         if overlong:
-            place = text.find("\n")
-            if place < 0:
+            end = text.find("\n")
+            if end < 0:
                 overlong += len(text)
                 if overlong > _ENDLESS_LINE:
                     state.damage = (
@@ -168,7 +168,7 @@ def _lines(texts: Iterator[str], state: ReadState) -> Iterator[list[str]]:
                     )
                     return
                 continue
-            text = text[place:]
+            text = text[end:]
             overlong = 0
         lines = (rest + text).split("\n")
         rest = lines.pop()
@@ -209,26 +209,26 @@ class Prefix(NamedTuple):
     before: str
 
 
-def take_apart(line: str) -> Prefix:
+def parse_prefix(line: str) -> Prefix:
     """Split one line. A line without any prefix is all message, with no severity."""
     if match := STAMPED.search(line):
         letter = match["severity"] or match["severity2"]
         is_library = bool(match["library"] or match["severity2"])
         stamp, message = match["stamp"], line[match.end() :]
-        return Prefix(letter, is_library, seconds_of(stamp), f"[{stamp}] ", message, line[: match.start()])
+        return Prefix(letter, is_library, parse_stamp(stamp), f"[{stamp}] ", message, line[: match.start()])
     if match := UNSTAMPED.match(line):
         letter = _WORDS.get(match["word"] or match["word2"] or "", match["letter"] or "V")
         return Prefix(letter, True, None, "", line[match.end() :], "")
     return Prefix("", False, None, "", line, "")
 
 
-def starts_of(line: str) -> list[int]:
+def find_prefixes(line: str) -> list[int]:
     """Where prefixes with a time stamp begin in a line."""
     return [match.start() for match in STAMPED.finditer(line)]
 
 
 @lru_cache(maxsize=64)
-def seconds_of(stamp: str) -> int | None:
+def parse_stamp(stamp: str) -> int | None:
     """Seconds since 1970 of `MM/DD/YYYY-HH:MM:SS`, in whatever zone it was printed; None for no real date."""
     month, day, year = int(stamp[:2]), int(stamp[3:5]), int(stamp[6:10])
     hour, minute, second = int(stamp[11:13]), int(stamp[14:16]), int(stamp[17:19])
@@ -244,7 +244,7 @@ _MOST_BETWEEN = 10_000
 """Lines of stderr after which the second half is not expected any more."""
 
 
-class Streams:
+class LogStreams:
     """Reads lines that may be half of one, and hands on whole ones.
 
     Args:
@@ -268,13 +268,13 @@ class Streams:
         """Read a line with any prefix, with none, or with two."""
         if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
             self.settle()
-        found = take_apart(line)
+        found = parse_prefix(line)
         if not found.severity or (self.broken and not found.text):
             self._without_prefix(number, line)  # a line may also be cut between its stamp and `[TRT]`
             return
         starts = []
         if found.before or STAMP_INSIDE in found.message:
-            starts = starts_of(line)[0 if found.before else 1 :]
+            starts = find_prefixes(line)[0 if found.before else 1 :]
         if starts:
             self._two_in_one(number, line, starts, is_rest=bool(found.before))
             return
@@ -294,7 +294,7 @@ class Streams:
             self._began = number
         self.broken, self._until = half, number
         for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
-            found = take_apart(line[start:end])
+            found = parse_prefix(line[start:end])
             self._severity = found.severity
             self._said(found)
 
@@ -316,7 +316,7 @@ class Streams:
 
     def settle(self) -> None:
         """The second half of a line does not come any more."""
-        if self.broken and self._severity in _ON_STDERR and take_apart(self.broken).severity:
+        if self.broken and self._severity in _ON_STDERR and parse_prefix(self.broken).severity:
             self.broken = ""
             self.lost += 1
         self._hand_on()
@@ -324,7 +324,7 @@ class Streams:
     def _hand_on(self) -> None:
         line, self.broken = self.broken, ""
         if line:
-            found = take_apart(line)
+            found = parse_prefix(line)
             if found.severity:
                 self._said(found)
             else:

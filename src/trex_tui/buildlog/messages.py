@@ -132,8 +132,8 @@ class MessageParser:
     def _begin_span(self, line: int) -> None:
         self.spans.add(self._span, line)
         is_run = self.runs.is_open
-        place, command = (len(self.runs.all) - 1, self.runs.all[-1].command) if is_run else (None, "")
-        self._enter(Span(self._make_tuner(), place, command))
+        index, command = (len(self.runs.all) - 1, self.runs.all[-1].command) if is_run else (None, "")
+        self._enter(Span(self._make_tuner(), index, command))
 
     def finish(self, line: int) -> tuple[Span, Span]:
         """The log is over: the spans of the build and of the run that it is told by, which may be the same."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.buildlog.build_trace import BuildTrace
 from trex_tui.buildlog.layer_tuning import InsertedReformat, ReformatCost
-from trex_tui.buildlog.lines import LONGEST_LINE, Prefix, ReadState, Streams, read_lines, take_apart
+from trex_tui.buildlog.lines import LONGEST_LINE, LogStreams, Prefix, ReadState, parse_prefix, read_lines
 from trex_tui.buildlog.messages import KEY, SILENT, MessageParser
 from trex_tui.buildlog.tuner import MYELIN_ROW, STAMP_INSIDE, TIME, Tuner, parts_of_cached
 from trex_tui.errors import Diagnostic, Severity
@@ -125,7 +125,7 @@ class _Reader:
         self._rows: list[str] = []
         self._now: int | None = None
         self._stamp: str | None = None
-        self._streams = Streams(self._said, self._bare)
+        self._streams = LogStreams(self._said, self._bare)
         self._passed = ""
 
     def read(self) -> BuildTrace:
@@ -146,7 +146,7 @@ class _Reader:
     def _move_on(self, lines: list[str]) -> None:
         """To the time of the last of some lines: those that come in masses are not asked for theirs."""
         for line in reversed(lines):
-            stamp = take_apart(line).stamp
+            stamp = parse_prefix(line).stamp
             if stamp is not None:
                 self._last_stamp = max(stamp, self._last_stamp or stamp)
                 return

@@ -17,11 +17,11 @@ from trex_tui.buildlog.build_trace import (
     DumpForm,
     LayerDump,
     OnnxHeader,
-    Options,
     Performance,
     PrintedBinding,
     ProfileTable,
     Run,
+    StatedOptions,
     TraceAverages,
 )
 from trex_tui.buildlog.layer_dump import Dumps
@@ -42,7 +42,7 @@ SECTIONS = {
     "Reporting Options": "reporting",
     "Device Information": "device",
 }
-"""Heading -> name of the section in `Options`."""
+"""Heading -> name of the section in `StatedOptions`."""
 _INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
 _OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
 _VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
@@ -101,14 +101,14 @@ class Runs:
 
     def _ended(self, command: str, status: str) -> bool:
         """Put a status to the last run of this command, else to the last that is open; False if there is none."""
-        place = self._unfinished.pop(command, None)
-        if place is None and self._open:
-            place = self._open[-1]
-            self._unfinished.pop(self.all[place].command, None)
-        if place is None:
+        index = self._unfinished.pop(command, None)
+        if index is None and self._open:
+            index = self._open[-1]
+            self._unfinished.pop(self.all[index].command, None)
+        if index is None:
             return False
-        self.all[place] = replace(self.all[place], status=status)
-        while self._open and self._open[-1] >= place:
+        self.all[index] = replace(self.all[index], status=status)
+        while self._open and self._open[-1] >= index:
             self._open.pop()
         return True
 
@@ -211,8 +211,8 @@ class Sections:
             self.outputs.append(match["name"])
 
     @property
-    def options(self) -> Options:
-        return Options(
+    def options(self) -> StatedOptions:
+        return StatedOptions(
             **{
                 name: {label: ", ".join(filter(None, parts)) for label, parts in values.items()}
                 for name, values in self._values.items()

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
-    Columns,
     FormatCombination,
     InsertedReformat,
     LayerTuning,
     MyelinTable,
     MyelinTactics,
-    Outcome,
     ReformatCost,
     RunnerTrial,
     SkippedTactic,
     SkipReason,
+    TacticColumns,
     Tactics,
+    TuningOutcome,
     parse_id,
 )
 
@@ -42,7 +42,7 @@ _MYELIN = re.compile(
 )
 
 
-class TacticColumns:
+class TacticWriter:
     """Writes tactics into columns, with every text once.
 
     Attributes:
@@ -51,25 +51,25 @@ class TacticColumns:
     """
 
     def __init__(self) -> None:
-        self.columns = Columns()
+        self.columns = TacticColumns()
         self.next = 0
-        self._places = {"": 0, "-": 0}
+        self._indices = {"": 0, "-": 0}
         self._heads = {"": 0}
         self._set_names: list[tuple[int, str, int | None]] = []
 
-    def place_of(self, text: str) -> int:
-        place = self._places.get(text)
-        if place is None:
-            place = self._places[text] = len(self.columns.texts)
+    def index_of(self, text: str) -> int:
+        index = self._indices.get(text)
+        if index is None:
+            index = self._indices[text] = len(self.columns.texts)
             self.columns.texts.append(text)
-        return place
+        return index
 
-    def _places_of(self, texts: list[str]) -> array[int]:
-        known = self._places
+    def _indices_of(self, texts: list[str]) -> array[int]:
+        known = self._indices
         try:
             return array("I", [known[text] for text in texts])
         except KeyError:
-            return array("I", [self.place_of(text) for text in texts])
+            return array("I", [self.index_of(text) for text in texts])
 
     def view(self, start: int) -> Tactics:
         if self._set_names:
@@ -82,9 +82,9 @@ class TacticColumns:
 
     def _settle_names(self) -> None:
         columns = self.columns
-        for place, name, number in self._set_names:
-            if place < self.next and number in (None, columns.ids[place]):
-                columns.names[place] = self.place_of(name)
+        for index, name, number in self._set_names:
+            if index < self.next and number in (None, columns.ids[index]):
+                columns.names[index] = self.index_of(name)
         self._set_names = [entry for entry in self._set_names if entry[0] >= self.next]
 
     def add(self, message: str) -> bool:
@@ -96,7 +96,7 @@ class TacticColumns:
         columns = self.columns
         columns.ids.insert(self.next, number)
         columns.times.insert(self.next, float_of(match["time"]))
-        columns.names.insert(self.next, self.place_of(match.groupdict().get("name") or ""))
+        columns.names.insert(self.next, self.index_of(match.groupdict().get("name") or ""))
         self.next += 1
         return True
 
@@ -120,7 +120,7 @@ class TacticColumns:
             try:
                 names = array("I", [known[head[prefix:]] for head in parts[0::3]])
             except KeyError:
-                names = array("I", [self._place_of_head(head[prefix:]) for head in parts[0::3]])
+                names = array("I", [self._index_of_head(head[prefix:]) for head in parts[0::3]])
         except (ValueError, OverflowError):
             return False
         columns = self.columns
@@ -129,19 +129,19 @@ class TacticColumns:
         columns.names.extend(names)
         return True
 
-    def _place_of_head(self, head: str) -> int:
+    def _index_of_head(self, head: str) -> int:
         """Where the name in `Tactic Name: K` stands; 0 where there is none.
 
         Raises:
             ValueError: The head is another.
         """
-        place = self._heads.get(head)
-        if place is None:
+        index = self._heads.get(head)
+        if index is None:
             name = head[len(_HEAD) :]
             if not head.startswith(_HEAD) or not name or STAMP_INSIDE in name:
                 raise ValueError
-            place = self._heads[head] = self.place_of(name)
-        return place
+            index = self._heads[head] = self.index_of(name)
+        return index
 
     def add_myelin(self, batch: list[str]) -> None:
         count = len(batch)
@@ -152,14 +152,16 @@ class TacticColumns:
             if width not in (6, 7, 8) or width * count != len(parts):
                 raise ValueError
             numbers = array("Q", [int(text[_FOREIGN:]) for text in parts[0::width]])
-            costs, ratios, correlations = (array("d", map(float, parts[place::width])) for place in (1, 2, 3))
+            costs, ratios, correlations = (
+                array("d", map(float, parts[column::width])) for column in (1, 2, 3)
+            )
             hashes = array("Q", [int(text.rstrip(","), 16) for text in parts[5::width]])
-            kernels = self._places_of(parts[4::width])
+            kernels = self._indices_of(parts[4::width])
             if width == 6:
                 parameters = array("I", bytes(4 * count))
             else:
-                rest = [parts[place + 6 : place + width] for place in range(0, len(parts), width)]
-                parameters = self._places_of([", ".join(words).strip() for words in rest])
+                rest = [parts[start + 6 : start + width] for start in range(0, len(parts), width)]
+                parameters = self._indices_of([", ".join(words).strip() for words in rest])
         except (ValueError, OverflowError):
             self._myelin_one_by_one(batch)
             return
@@ -181,9 +183,9 @@ class TacticColumns:
             columns.costs.append(float_of(match["cost"]))
             columns.ratios.append(float_of(match["ratio"]))
             columns.correlations.append(float_of(match["correlation"]))
-            columns.kernels.append(self.place_of(match["kernel"]))
+            columns.kernels.append(self.index_of(match["kernel"]))
             columns.hashes.append(int(match["hash"], 16))
-            columns.parameters.append(self.place_of((match["rest"] or "").strip()))
+            columns.parameters.append(self.index_of((match["rest"] or "").strip()))
 
 
 def _ids(texts: list[str]) -> array[int]:
@@ -288,12 +290,16 @@ class RunnerState:
             tuple(self.myelin),
         )
 
-    def _outcome(self, tactics: Tactics) -> Outcome:
+    def _outcome(self, tactics: Tactics) -> TuningOutcome:
         if len(tactics) or self.fastest_id is not None:
-            return Outcome.TIMED
+            return TuningOutcome.TIMED
         if self.skipped:
-            return Outcome.SKIPPED
-        return Outcome.NO_VALID_TACTIC if self.invalid or self.seconds is not None else Outcome.UNFINISHED
+            return TuningOutcome.SKIPPED
+        return (
+            TuningOutcome.NO_VALID_TACTIC
+            if self.invalid or self.seconds is not None
+            else TuningOutcome.UNFINISHED
+        )
 
 
 _STARS = "*" * 15
@@ -341,7 +347,7 @@ class Tuner:
     """
 
     def __init__(self) -> None:
-        self.tactics = TacticColumns()
+        self.tactics = TacticWriter()
         self.tunings: list[LayerTuning] = []
         self.costs: list[ReformatCost] = []
         self.added: list[InsertedReformat] = []

@@ -56,11 +56,11 @@ class ClockLockAttempt:
 
     def document(self, *, with_ids: bool) -> dict[str, Any]:
         """For JSON; without what names this GPU among others of its kind."""
-        found = asdict(self)
+        attempt = asdict(self)
         if not with_ids:
-            found["gpu"] = None if self.gpu is None else without_ids(self.gpu)
-            found["answer"] = without_ids(self.answer)
-        return found
+            attempt["gpu"] = None if self.gpu is None else without_ids(self.gpu)
+            attempt["answer"] = without_ids(self.answer)
+        return attempt
 
 
 def without_ids(text: str) -> str:
@@ -201,25 +201,26 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     Raises:
         TrexError: There is none of that number, or the environment does not say which of several is which.
     """
-    place = device or 0
+    number = device or 0
     visible = [part.strip() for part in environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if part.strip()]
     by_bus = environ.get("CUDA_DEVICE_ORDER") == "PCI_BUS_ID"
     there = len(visible) or count
-    if there and place >= there:
+    if there and number >= there:
         whose = " that CUDA_VISIBLE_DEVICES names" if visible else ""
         raise TrexError(
-            f"--lock-clocks: there is no device {place}, for there {'is' if there == 1 else 'are'} {plural(there, 'GPU')}"
+            f"--lock-clocks: there is no device {number}, for there {'is' if there == 1 else 'are'} {plural(there, 'GPU')}"
             f"{whose}, counted from 0"
         )
     if visible:
-        chosen = visible[place]
+        chosen = visible[number]
         if chosen.startswith(("GPU-", _SLICE)) or (chosen.isdecimal() and (by_bus or count <= 1)):
             return chosen
-    elif by_bus or (count <= 1 and place == 0):
-        return str(place)
+    elif by_bus or (count <= 1 and number == 0):
+        return str(number)
     raise TrexError(
-        f"--lock-clocks: {plural(count, 'GPU')}, and it cannot be told which is CUDA's device {place}, for CUDA numbers them "
-        "in another order than nvidia-smi; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name one by its UUID in CUDA_VISIBLE_DEVICES"
+        f"--lock-clocks: {plural(count, 'GPU')}, and it cannot be told which is CUDA's device {number}, for CUDA numbers "
+        "them in another order than nvidia-smi; set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name one by its UUID in "
+        "CUDA_VISIBLE_DEVICES"
     )
 
 

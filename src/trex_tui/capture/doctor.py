@@ -55,7 +55,7 @@ class Findings:
         others: More of them, which are not used.
         facts: `Host.facts`.
         probes: `Host.probes`.
-        around: Beside the host.
+        environment: Beside the host.
     """
 
     trtexec: Trtexec | None
@@ -63,16 +63,16 @@ class Findings:
     others: Sequence[str]
     facts: Mapping[str, Any]
     probes: Mapping[str, Mapping[str, Any]]
-    around: Environment
+    environment: Environment
 
 
-def examine(found: Findings) -> list[Check]:
+def examine(findings: Findings) -> list[Check]:
     """Every line, in the order in which a capture needs the things."""
 
-    checks = [*_trtexec(found), *_gpus(found), *_devices(found)]
-    checks += _jetson(found) if found.facts.get("jetson") else _clock_permission(found)
-    checks += [*_memory(found), *_disk(found.around.disk), *_container(found)]
-    checks += [*_known_bad_board(found), *_mixed_packages(found), *_known_bad_state(found)]
+    checks = [*_trtexec(findings), *_gpus(findings), *_devices(findings)]
+    checks += _jetson(findings) if findings.facts.get("jetson") else _clock_permission(findings)
+    checks += [*_memory(findings), *_disk(findings.environment.disk), *_container(findings)]
+    checks += [*_known_bad_board(findings), *_mixed_packages(findings), *_known_bad_state(findings)]
     return checks
 
 
@@ -81,36 +81,36 @@ def can_capture(checks: Sequence[Check]) -> bool:
     return all(check.status != ERROR for check in checks)
 
 
-def _trtexec(found: Findings) -> Iterator[Check]:
-    program = found.trtexec
+def _trtexec(findings: Findings) -> Iterator[Check]:
+    program = findings.trtexec
     if program is None:
         remedy = (
             "Debian and Jetson: sudo apt install libnvinfer-bin (it lands in /usr/src/tensorrt/bin); elsewhere unpack "
             "TensorRT's tar file, pip wheels have no trtexec; or name one with --trtexec or $TRTEXEC"
         )
-        if known := recognise([found.refusal], START_FAILURES):
+        if known := recognise([findings.refusal], START_FAILURES):
             remedy = known.remedy
-        nowhere, _, _ = found.refusal.partition("; name it with ")
+        nowhere, _, _ = findings.refusal.partition("; name it with ")
         yield Check("trtexec", ERROR, nowhere, remedy)
     else:
         build = "" if program.build is None else f" build {program.build}"
         text = f"TensorRT {program.version}{build}: {program.path} (by {program.found_by})"
         yield Check("trtexec", OK, text)
-    if found.others:
+    if findings.others:
         yield Check(
-            "trtexec", NOTE, f"not used: {', '.join(found.others)}", "choose with --trtexec or $TRTEXEC"
+            "trtexec", NOTE, f"not used: {', '.join(findings.others)}", "choose with --trtexec or $TRTEXEC"
         )
 
 
-def _gpus(found: Findings) -> Iterator[Check]:
-    gpus = found.facts.get("gpus") or []
-    if found.facts.get("jetson"):
+def _gpus(findings: Findings) -> Iterator[Check]:
+    gpus = findings.facts.get("gpus") or []
+    if findings.facts.get("jetson"):
         # Orin's answers name and driver alone, older Jetsons have no nvidia-smi: the board tells instead.
         version = gpus[0].get("driver") if gpus else None
         yield Check("driver", OK, f"of the board's L4T{f', {version}' if version else ''}")
         return
     if not gpus:
-        yield _no_gpu(found)
+        yield _no_gpu(findings)
         return
     for index, gpu in enumerate(gpus):
         yield from _gpu(gpu, f"GPU {index}" if len(gpus) > 1 else "GPU")
@@ -148,17 +148,17 @@ def _gpu(gpu: Mapping[str, Any], name: str) -> Iterator[Check]:
         )
 
 
-def _no_gpu(found: Findings) -> Check:
+def _no_gpu(findings: Findings) -> Check:
     raw = "\n".join(
-        str(probe["raw"]) for name, probe in found.probes.items() if name.startswith("nvidia-smi")
+        str(probe["raw"]) for name, probe in findings.probes.items() if name.startswith("nvidia-smi")
     )
-    if found.around.has_nvidia_smi:
+    if findings.environment.has_nvidia_smi:
         first = (raw.strip().splitlines() or ["it says nothing"])[0][:200]
         known = recognise([raw], NVIDIA_SMI_FAILURES)
         remedy = known.remedy if known else "run nvidia-smi by hand"
         return Check("GPU", ERROR, f"nvidia-smi names none: {first}", remedy)
-    if found.around.devices:
-        nodes = ", ".join(found.around.devices)
+    if findings.environment.devices:
+        nodes = ", ".join(findings.environment.devices)
         return Check(
             "GPU",
             WARNING,
@@ -169,11 +169,11 @@ def _no_gpu(found: Findings) -> Check:
     return Check("GPU", ERROR, "no NVIDIA GPU: no nvidia-smi, no /dev/nvidia0, no Jetson", remedy)
 
 
-def _devices(found: Findings) -> Iterator[Check]:
-    if closed := [name for name, may_open in found.around.devices.items() if not may_open]:
+def _devices(findings: Findings) -> Iterator[Check]:
+    if closed := [name for name, may_open in findings.environment.devices.items() if not may_open]:
         remedy = JOIN_GROUPS if "/dev/nvmap" in closed else "look at its owner and group: ls -l /dev/nvidia*"
         yield Check("devices", ERROR, f"{', '.join(closed)} may not be opened by this user", remedy)
-    elif found.facts.get("jetson") and "/dev/nvmap" not in found.around.devices:
+    elif findings.facts.get("jetson") and "/dev/nvmap" not in findings.environment.devices:
         yield Check(
             "devices",
             ERROR,
@@ -182,28 +182,28 @@ def _devices(found: Findings) -> Iterator[Check]:
         )
 
 
-def _jetson(found: Findings) -> Iterator[Check]:
-    board = found.facts["jetson"]
+def _jetson(findings: Findings) -> Iterator[Check]:
+    board = findings.facts["jetson"]
     soc = f" ({board['soc']})" if board.get("soc") else ""
     release = f"L4T {board['l4t']}" if board.get("l4t") else "L4T unknown: /etc/nv_tegra_release is not there"
     yield Check("Jetson", OK, f"{board.get('model') or 'model unknown'}{soc}, {release}")
     mode = board.get("power_mode")
     change = "sudo nvpmodel -p --verbose lists the modes, sudo nvpmodel -m N changes it (may reboot); capture never does"
     if mode is None:
-        why = "nvpmodel does not tell" if "nvpmodel" in found.probes else "no nvpmodel"
+        why = "nvpmodel does not tell" if "nvpmodel" in findings.probes else "no nvpmodel"
         yield Check(
             "nvpmodel", WARNING, f"power mode unknown: {why}", "in a container mount /usr/sbin/nvpmodel"
         )
     else:
         fastest = mode.startswith("MAXN")
         yield Check("nvpmodel", OK if fastest else NOTE, f"power mode {mode}", "" if fastest else change)
-    yield _jetson_clocks(found.facts.get("gpu_clock") or {})
-    if found.around.tegrastats is None:
+    yield _jetson_clocks(findings.facts.get("gpu_clock") or {})
+    if findings.environment.tegrastats is None:
         yield Check(
             "tegrastats", NOTE, "not found", "in a container mount /usr/bin/tegrastats; capture needs none"
         )
     else:
-        yield Check("tegrastats", OK, found.around.tegrastats)
+        yield Check("tegrastats", OK, findings.environment.tegrastats)
 
 
 def _jetson_clocks(clock: Mapping[str, Any]) -> Check:
@@ -221,11 +221,11 @@ def _jetson_clocks(clock: Mapping[str, Any]) -> Check:
     )
 
 
-def _clock_permission(found: Findings) -> Iterator[Check]:
-    gpus = found.facts.get("gpus") or []
+def _clock_permission(findings: Findings) -> Iterator[Check]:
+    gpus = findings.facts.get("gpus") or []
     if not gpus:
         return
-    may = found.around.may_lock_clocks
+    may = findings.environment.may_lock_clocks
     if may is None:
         yield Check(
             "clocks", NOTE, "unknown whether this user may lock them", "capture --lock-clocks tries it"
@@ -236,7 +236,7 @@ def _clock_permission(found: Findings) -> Iterator[Check]:
         )
     else:
         by_hand = "sudo nvidia-smi -lgc MHZ,MHZ before, sudo nvidia-smi -rgc afterwards"
-        inside = "; a container needs --cap-add SYS_ADMIN" if found.facts.get("container") else ""
+        inside = "; a container needs --cap-add SYS_ADMIN" if findings.facts.get("container") else ""
         yield Check("clocks", NOTE, "this user may not lock them (no CAP_SYS_ADMIN)", by_hand + inside)
     if any((gpu.get("persistence_mode") or "").lower() == "disabled" for gpu in gpus):
         yield Check(
@@ -247,15 +247,15 @@ def _clock_permission(found: Findings) -> Iterator[Check]:
         )
 
 
-def _memory(found: Findings) -> Iterator[Check]:
-    memory = found.facts.get("memory") or {}
+def _memory(findings: Findings) -> Iterator[Check]:
+    memory = findings.facts.get("memory") or {}
     total, available, swap = (memory.get(f"{name}_kib") for name in ("total", "available", "swap_free"))
     if total is None or available is None:
         return
     text = f"{format_bytes(available * 1024)} of {format_bytes(total * 1024)} available"
-    is_board = bool(found.facts.get("jetson"))
+    is_board = bool(findings.facts.get("jetson"))
     remedies = ["close other programs"]
-    if is_board and found.around.is_graphical:
+    if is_board and findings.environment.is_graphical:
         remedies.append("stop the desktop: sudo systemctl isolate multi-user.target")
     if is_board and swap == 0:
         text += ", no swap"
@@ -290,8 +290,8 @@ def _disk(disk: Disk) -> Iterator[Check]:
         yield Check("disk", OK, text)
 
 
-def _container(found: Findings) -> Iterator[Check]:
-    kind = found.facts.get("container")
+def _container(findings: Findings) -> Iterator[Check]:
+    kind = findings.facts.get("container")
     if kind:
         yield Check(
             "container",
@@ -321,8 +321,8 @@ _WITHOUT_DLA = ("tegra210", "tegra186", "tegra264")
 _PACKAGED_IN = "/usr/src/tensorrt/bin"
 
 
-def _known_bad_board(found: Findings) -> Iterator[Check]:
-    board, program = found.facts.get("jetson") or {}, found.trtexec
+def _known_bad_board(findings: Findings) -> Iterator[Check]:
+    board, program = findings.facts.get("jetson") or {}, findings.trtexec
     if board.get("l4t") == "36.4.7":  # above 3 GiB; fixed in 36.5 (issue 5602402 of its release notes)
         yield Check(
             "known bad",
@@ -339,7 +339,7 @@ def _known_bad_board(found: Findings) -> Iterator[Check]:
             "use the TensorRT 10.16 of JetPack 7.2",
         )
     # Modules that are younger than the TensorRT 8.2.1 of JetPack 4.6.1.
-    total_kib = (found.facts.get("memory") or {}).get("total_kib") or 0
+    total_kib = (findings.facts.get("memory") or {}).get("total_kib") or 0
     least_gib = 12 if "NX" in (board.get("model") or "") else 40
     is_large_xavier = board.get("soc") == _XAVIER and total_kib >= least_gib << 20
     if program and is_large_xavier and program.numbers < (8, 4):
@@ -353,12 +353,12 @@ def _known_bad_board(found: Findings) -> Iterator[Check]:
         yield Check("DLA", NOTE, "this module has none", "capture without --dla")
 
 
-def _mixed_packages(found: Findings) -> Iterator[Check]:
+def _mixed_packages(findings: Findings) -> Iterator[Check]:
     """A trtexec of one release with the libraries of another. Only where packages brought it: a tar file has its own."""
-    program = found.trtexec
+    program = findings.trtexec
     if program is None or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}"):
         return
-    for name, version in sorted(found.around.packages.items()):
+    for name, version in sorted(findings.environment.packages.items()):
         numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
         is_library = re.fullmatch(r"libnvinfer(?:\d+|-bin)", name)
         if numbers and is_library and tuple(map(int, numbers.groups())) != program.numbers[:3]:
@@ -371,19 +371,19 @@ def _mixed_packages(found: Findings) -> Iterator[Check]:
             return
 
 
-def _known_bad_state(found: Findings) -> Iterator[Check]:
+def _known_bad_state(findings: Findings) -> Iterator[Check]:
     # A stub libcuda in front of the real one: CUDA fails, or TensorRT believes that there is no memory.
-    if found.around.stub_libraries:
+    if findings.environment.stub_libraries:
         yield Check(
             "known bad",
             WARNING,
-            f"LD_LIBRARY_PATH leads to stubs of CUDA: {', '.join(found.around.stub_libraries)}",
+            f"LD_LIBRARY_PATH leads to stubs of CUDA: {', '.join(findings.environment.stub_libraries)}",
             "take it out of LD_LIBRARY_PATH; stubs are for linking alone",
         )
-    uptime_s = found.around.uptime_s
+    uptime_s = findings.environment.uptime_s
     if not uptime_s:
         return
-    gpus = found.facts.get("gpus") or []
+    gpus = findings.facts.get("gpus") or []
     for index, gpu in enumerate(gpus):
         counters = gpu.get("throttle_counters_us") or {}
         shares = {name: (counters.get(name) or 0) / 1e6 / uptime_s for name in _HEAT_COUNTERS}

@@ -1,17 +1,14 @@
-"""The machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container.
+"""The machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container; and for `doctor` what a
+capture needs beside it: devices that may be opened, privileges, disk, packages.
 
-Everything is read as an ordinary user; nothing is changed. The text of each probe is kept beside what was understood of it,
-because these formats drift. What names a person's machine (host name, UUID, serial) is asked for only on request.
+Everything is read as an ordinary user; nothing is created, changed or locked. The text of each probe is kept beside what
+was understood of it, because these formats drift. What names a person's machine (host name, UUID, serial) is asked for
+only on request.
 
-What of a machine decides about the engine that is built on it, and whether two machines are one in that.
-
-An engine is of one kind of GPU. Where a machine has several kinds, or slices of one (MIG), the variables that choose count
-too. On a Jetson the power mode counts as well: it decides how many parts of the GPU are on and how fast they may run, and
-TensorRT takes a board in another mode for another device.
-
-What a capture needs around it, beside the host itself: devices that may be opened, privileges, disk, packages.
-
-Read as an ordinary user; nothing is created, changed or locked.
+Of all this, some decides about the engine that is built there (`machine_of`). An engine is of one kind of GPU. Where a
+machine has several kinds, or slices of one (MIG), the variables that choose count too. On a Jetson the power mode counts
+as well: it decides how many parts of the GPU are on and how fast they may run, and TensorRT takes a board in another mode
+for another device.
 """
 
 from __future__ import annotations
@@ -364,7 +361,7 @@ def _clocks(host: Host, root: Path) -> None:
 
 
 def _temperatures(host: Host, root: Path) -> None:
-    found: dict[str, float] = {}
+    degrees_by_zone: dict[str, float] = {}
     base = root / "sys/class/thermal"
     for zone in sorted(base.glob("thermal_zone*")) if base.is_dir() else []:
         kind, text = read_text(zone / "type"), read_text(zone / "temp")
@@ -373,8 +370,8 @@ def _temperatures(host: Host, root: Path) -> None:
         except ValueError:
             continue
         if kind and 0 < degrees < 200:  # a gated zone gives 0 or -256
-            found[kind.strip()] = degrees
-    host.facts["temperatures_c"] = found
+            degrees_by_zone[kind.strip()] = degrees
+    host.facts["temperatures_c"] = degrees_by_zone
     counts: dict[str, int] = {}
     for chip in sorted((root / "sys/class/hwmon").glob("hwmon*")):
         if (read_text(chip / "name") or "").strip() != "soctherm_oc":
@@ -388,9 +385,9 @@ def _temperatures(host: Host, root: Path) -> None:
 
 def _memory(host: Host, root: Path) -> None:
     text = read_probe(host, root, "proc/meminfo") or ""
-    found = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d{1,18}) kB", text, re.MULTILINE)}
+    values = {key: int(value) for key, value in re.findall(r"^(\w+):\s+(\d{1,18}) kB", text, re.MULTILINE)}
     names = {"total_kib": "MemTotal", "available_kib": "MemAvailable", "swap_free_kib": "SwapFree"}
-    host.facts["memory"] = {name: found.get(key) for name, key in names.items()}
+    host.facts["memory"] = {name: values.get(key) for name, key in names.items()}
     if probe := host.probes.get("proc/meminfo"):
         probe["raw"] = "\n".join(probe["raw"].splitlines()[:5])
 
@@ -552,11 +549,11 @@ def probe_environment(
 
 def _may_lock_clocks(host: Host, root: Path) -> bool | None:
     text = read_probe(host, root, "proc/self/status") or ""
-    found = capability(text)
-    if found is None:
+    capabilities = capability(text)
+    if capabilities is None:
         host.probes.pop("proc/self/status", None)
         return None
-    host.probes["proc/self/status"]["raw"], may = found
+    host.probes["proc/self/status"]["raw"], may = capabilities
     return may
 
 
@@ -573,9 +570,9 @@ def stubs(libraries: str) -> tuple[str, ...]:
 
 def _is_graphical(root: Path) -> bool | None:
     """By where systemd's default target points, as `systemctl get-default` tells it."""
-    for place in ("etc/systemd/system/default.target", "usr/lib/systemd/system/default.target"):
+    for link in ("etc/systemd/system/default.target", "usr/lib/systemd/system/default.target"):
         try:
-            return (root / place).readlink().name == "graphical.target"
+            return (root / link).readlink().name == "graphical.target"
         except OSError:
             continue
     return None

@@ -281,15 +281,15 @@ def _sentence(failure: Failure, match: re.Match[str]) -> str:
 def remarks(warnings: Iterable[str]) -> list[str]:
     """What a person should know of a run that passed."""
     texts = list(warnings)
-    found = []
+    sentences = []
     if any(_GRAPH_IGNORED.search(text) for text in texts):
-        found.append(
+        sentences.append(
             "trtexec could not capture a CUDA graph and measured without: enqueue time is part of the latency"
         )
     if any(_LOW_MEMORY.search(text) for text in texts):
-        found.append(
+        sentences.append(
             "tactics were skipped for want of memory: the engine may be slower than on an idle device"
         )
     if any(_OTHER_DEVICE.search(text) for text in texts):
-        found.append("the engine was built on another model of device, or in another power mode")
-    return found
+        sentences.append("the engine was built on another model of device, or in another power mode")
+    return sentences

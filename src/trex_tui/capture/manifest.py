@@ -52,7 +52,7 @@ def file_entry(path: Path) -> dict[str, Any]:
 
 def build_key(run: RunPlan) -> list[str]:
     """What decides about the engine that a build makes: its arguments as typed here, without model and engine."""
-    return [one for one in (run.here or run.argv)[1:] if flag_of(one) not in _PLACES]
+    return [word for word in (run.here or run.argv)[1:] if flag_of(word) not in _PLACES]
 
 
 @dataclass(slots=True)
@@ -190,9 +190,9 @@ def write_metadata(log: Path, role: str, target: Path, *, with_ids: bool = False
         ArtifactError: The log cannot be read.
         OSError: The file cannot be written.
     """
-    found = metadata_of_log(log, role)
-    if not with_ids and (device := found.get("device_information")):
-        found["device_information"] = {
+    metadata = metadata_of_log(log, role)
+    if not with_ids and (device := metadata.get("device_information")):
+        metadata["device_information"] = {
             key: without_ids(value) if isinstance(value, str) else value for key, value in device.items()
         }
-    target.write_text(json.dumps(found, indent=4) + "\n", encoding="utf-8")
+    target.write_text(json.dumps(metadata, indent=4) + "\n", encoding="utf-8")

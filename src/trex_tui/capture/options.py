@@ -206,17 +206,25 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
     ]
     named += [("--load-inputs", _file_of(part)) for part in (options.load_inputs or "").split(",") if part]
     for option, text in named:
-        if text is None:
-            continue
-        path = Path(text)
-        try:
-            if not path.is_file():
-                what = "is no file" if path.exists() else "does not exist"
-                raise TrexError(f"{option}: {path} {what}")
-            if not os.access(path, os.R_OK):
-                raise TrexError(f"{option}: {path} may not be read")
-        except (OSError, ValueError) as error:
-            raise TrexError(f"{option}: {path!s}: {error}") from None
+        if text is not None:
+            check_readable(option, text)
+
+
+def check_readable(option: str, text: str) -> Path:
+    """Return the path of a file that an option names.
+
+    Raises:
+        TrexError: It is not there, or cannot be read.
+    """
+    path = Path(text)
+    try:
+        if not path.is_file():
+            raise TrexError(f"{option}: {path} {'is no file' if path.exists() else 'does not exist'}")
+        if not os.access(path, os.R_OK):
+            raise TrexError(f"{option}: {path} may not be read")
+    except (OSError, ValueError) as error:
+        raise TrexError(f"{option}: {text}: {error}") from None
+    return path
 
 
 def quoted(argument: str) -> str:

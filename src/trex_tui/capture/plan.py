@@ -176,76 +176,76 @@ def _run(role: str, number: int, arguments: list[str], names: Names, engine: Pat
 def _build_arguments(
     options: CaptureOptions, trtexec: Trtexec, names: Names, refused: list[str]
 ) -> list[str]:
-    found = _Arguments(trtexec, refused)
-    found.add("--onnx", options.onnx)
-    found.add("--saveEngine", names.engine)
-    found.add("--verbose")
-    found.add("--profilingVerbosity", "detailed")
-    found.add("--skipInference" if trtexec.knows("--skipInference") else "--buildOnly")
+    arguments = _Arguments(trtexec, refused)
+    arguments.add("--onnx", options.onnx)
+    arguments.add("--saveEngine", names.engine)
+    arguments.add("--verbose")
+    arguments.add("--profilingVerbosity", "detailed")
+    arguments.add("--skipInference" if trtexec.knows("--skipInference") else "--buildOnly")
     for precision in options.precisions:
-        found.add(f"--{precision}")
-    found.wanted("--best", options.best, "--best")
-    found.wanted(
+        arguments.add(f"--{precision}")
+    arguments.wanted("--best", options.best, "--best")
+    arguments.wanted(
         "--stronglyTyped", options.strongly_typed and not trtexec.is_strongly_typed_only, "--strongly-typed"
     )
-    found.wanted("--noTF32", options.no_tf32, "--no-tf32")
-    found.take_over(_BUILD_VALUES, options)
+    arguments.wanted("--noTF32", options.no_tf32, "--no-tf32")
+    arguments.take_over(_BUILD_VALUES, options)
     shaped = options.min_shapes or options.opt_shapes or options.max_shapes
-    found.given("--shapes", None if shaped else options.shapes, "--shapes")
+    arguments.given("--shapes", None if shaped else options.shapes, "--shapes")
     if options.workspace_mib is not None:
         if trtexec.knows("--memPoolSize"):
             # Without a unit: 10.1 and later would read `MiB` as bytes.
-            found.add("--memPoolSize", f"workspace:{options.workspace_mib}")
+            arguments.add("--memPoolSize", f"workspace:{options.workspace_mib}")
         else:
-            found.add("--workspace", options.workspace_mib)
-    found.take_over(_BUILDER_VALUES, options)
-    _add_common(options, found)
-    return _with_passthrough(options, found)
+            arguments.add("--workspace", options.workspace_mib)
+    arguments.take_over(_BUILDER_VALUES, options)
+    _add_common(options, arguments)
+    return _with_passthrough(options, arguments)
 
 
 def _profile_arguments(
     options: CaptureOptions, trtexec: Trtexec, names: Names, refused: list[str], number: int
 ) -> list[str]:
-    found = _Arguments(trtexec, refused)
-    found.add("--loadEngine", names.engine if options.builds else options.engine)
-    found.add("--verbose")
+    arguments = _Arguments(trtexec, refused)
+    arguments.add("--loadEngine", names.engine if options.builds else options.engine)
+    arguments.add("--verbose")
     # An engine with dynamic shapes and none stated would be measured at the smallest.
-    found.given("--shapes", options.shapes or options.opt_shapes, "--shapes")
-    found.take_over(_MEASUREMENT_VALUES, options)
+    arguments.given("--shapes", options.shapes or options.opt_shapes, "--shapes")
+    arguments.take_over(_MEASUREMENT_VALUES, options)
     streams = "--infStreams" if trtexec.knows("--infStreams") else "--streams"
-    found.given(streams, options.inf_streams, "--inf-streams")
+    arguments.given(streams, options.inf_streams, "--inf-streams")
     graph = options.dla is None if options.cuda_graph is None else options.cuda_graph
     if trtexec.measures_by_default:
-        found.wanted("--noCudaGraph", not graph and options.dla is None, "--no-cuda-graph")
-        found.wanted("--includeDataTransfers", options.data_transfers, "--data-transfers")
+        arguments.wanted("--noCudaGraph", not graph and options.dla is None, "--no-cuda-graph")
+        arguments.wanted("--includeDataTransfers", options.data_transfers, "--data-transfers")
     else:
-        found.wanted("--useCudaGraph", graph, "--cuda-graph")
-        found.wanted("--noDataTransfers", not options.data_transfers, "")
-        found.add("--useSpinWait")
-        found.add("--separateProfileRun")
-    found.add("--dumpProfile")
+        arguments.wanted("--useCudaGraph", graph, "--cuda-graph")
+        arguments.wanted("--noDataTransfers", not options.data_transfers, "")
+        arguments.add("--useSpinWait")
+        arguments.add("--separateProfileRun")
+    arguments.add("--dumpProfile")
     for option, kind in (("LayerInfo", "graph"), ("Times", "timing"), ("Profile", "profile")):
-        found.add(f"--export{option}", names.file(f"{kind}.json", number))
-    _add_common(options, found)
-    return _with_passthrough(options, found)
+        arguments.add(f"--export{option}", names.file(f"{kind}.json", number))
+    _add_common(options, arguments)
+    return _with_passthrough(options, arguments)
 
 
-def _add_common(options: CaptureOptions, found: _Arguments) -> None:
+def _add_common(options: CaptureOptions, arguments: _Arguments) -> None:
     """What both runs are told: where to run, and what it takes to load the engine."""
-    found.given("--device", options.device, "--device")
-    found.given("--useDLACore", options.dla, "--dla")
-    found.wanted("--allowGPUFallback", options.allow_gpu_fallback, "--allow-gpu-fallback")
-    found.wanted("--versionCompatible", options.version_compatible, "--version-compatible")
-    flag = "--staticPlugins" if found.trtexec.knows("--staticPlugins") else "--plugins"
+    arguments.given("--device", options.device, "--device")
+    arguments.given("--useDLACore", options.dla, "--dla")
+    arguments.wanted("--allowGPUFallback", options.allow_gpu_fallback, "--allow-gpu-fallback")
+    arguments.wanted("--versionCompatible", options.version_compatible, "--version-compatible")
+    flag = "--staticPlugins" if arguments.trtexec.knows("--staticPlugins") else "--plugins"
     for plugin in options.plugins:
-        found.add(flag, plugin, asked="--plugin")
+        arguments.add(flag, plugin, asked="--plugin")
 
 
-def _with_passthrough(options: CaptureOptions, found: _Arguments) -> list[str]:
+def _with_passthrough(options: CaptureOptions, arguments: _Arguments) -> list[str]:
     """The command: trtexec refuses an option that is there twice, so what a person wrote replaces what we would."""
     written = {flag_of(word) for word in options.passthrough} - _REPEATABLE
-    ours = [item for item in found.items if flag_of(item) not in written]
-    return [str(found.trtexec.path), *ours, *options.passthrough]
+    ours = [item for item in arguments.items if flag_of(item) not in written]
+    return [str(arguments.trtexec.path), *ours, *options.passthrough]
 
 
 def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[str]) -> None:

@@ -356,10 +356,10 @@ def _processes_of_group(group: int) -> Iterator[int]:
             continue
         try:
             with open(f"/proc/{entry}/stat", "rb") as file:  # noqa: PTH123 - hundreds of them, several times a second
-                state, _, found = file.read(4096).rpartition(b")")[2].split()[:3]
+                state, _, group_id = file.read(4096).rpartition(b")")[2].split()[:3]
         except (OSError, ValueError):
             continue
-        if int(found) == group and state not in (b"Z", b"X"):
+        if int(group_id) == group and state not in (b"Z", b"X"):
             yield int(entry)
 
 

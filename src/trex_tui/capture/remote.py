@@ -45,8 +45,8 @@ from trex_tui.capture.options import CaptureOptions, quoted
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, run_process
 from trex_tui.capture.ssh import (
-    AROUND,
     ENGINE,
+    ENVIRONMENT,
     FETCH,
     FIND,
     HOLD,
@@ -97,7 +97,7 @@ class RemoteTrtexec:
 def find_there(
     ssh: Ssh, stop: Stop, word: str, given: str | None, *, with_others: bool = False
 ) -> RemoteTrtexec:
-    """Look for it, in the order of `locate.find_trtexec`.
+    """Look for it, in the order of `find_trtexec`.
 
     Args:
         ssh: How to reach the machine.
@@ -203,14 +203,14 @@ def look_there(ssh: Ssh, stop: Stop, given: str | None) -> Findings:
         RemoteError: It cannot be reached, or no longer.
     """
     word = secrets.token_hex(16)
-    found = find_there(ssh, stop, word, given, with_others=True)
+    trtexec = find_there(ssh, stop, word, given, with_others=True)
     host = ask_remote(ssh, stop, word, with_ids=False)
     probes: dict[str, Any] = host.pop("probes")
-    around = read_around(ssh.call(stop, AROUND, word), word, probes)
-    return Findings(found.trtexec, found.refusal, found.others, host, probes, around)
+    environment = read_environment(ssh.call(stop, ENVIRONMENT, word), word, probes)
+    return Findings(trtexec.trtexec, trtexec.refusal, trtexec.others, host, probes, environment)
 
 
-def read_around(said: bytes, word: str, probes: dict[str, Any]) -> Environment:
+def read_environment(said: bytes, word: str, probes: dict[str, Any]) -> Environment:
     """Understand what the script printed; the text of what drifts goes to `probes`."""
     parts: dict[tuple[str, str], str] = {}
     for part in said.split(f"\n{word} ".encode())[1:]:
@@ -289,8 +289,8 @@ class RemoteClockDriver(ClockDriver):
 
     def _call(self, *arguments: str) -> tuple[Mapping[str, str] | None, str]:
         said = self.ssh.call(self.stop, SMI, self.word, *arguments).decode("utf-8", errors="replace")
-        _, _, found = said.partition(f"\n{self.word}\n")
-        lines = found.split("\n", 3)
+        _, _, answer_lines = said.partition(f"\n{self.word}\n")
+        lines = answer_lines.split("\n", 3)
         if len(lines) < 4:
             raise ConnectionLostError(f"{self.ssh.host}: its answer about nvidia-smi is cut off")
         visible, order, program, answer = lines
@@ -443,10 +443,10 @@ class RemoteMachine(Machine):
         Raises:
             TrexError: There is none that can be used.
         """
-        found = find_there(self.ssh, self.stop, self.word, given)
-        if found.trtexec is None:
-            raise TrtexecNotFoundError(f"{self.ssh.host}: {found.refusal}")
-        return found.trtexec
+        answer = find_there(self.ssh, self.stop, self.word, given)
+        if answer.trtexec is None:
+            raise TrtexecNotFoundError(f"{self.ssh.host}: {answer.refusal}")
+        return answer.trtexec
 
     def plan(self, options: CaptureOptions, trtexec: Trtexec, names: Names) -> tuple[RunPlan, ...]:
         """The runs: commands with paths of there, files of here."""
@@ -621,10 +621,10 @@ class RemoteMachine(Machine):
         assert self._engine is not None
         size, digest, _ = self._engine
         if self.with_engine:
-            found = file_entry(engine)
-            if digest not in (None, found["sha256"]):
+            local = file_entry(engine)
+            if digest not in (None, local["sha256"]):
                 raise ConnectionLostError(f"{self.ssh.host}: {engine.name} did not arrive whole")
-            return found
+            return local
         return {"bytes": size, "sha256": digest}
 
     def document(self, *, with_ids: bool) -> dict[str, Any] | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.capture_manifest import table_in
 from trex_tui.capture.environment_probe import machine_differences, machine_of
-from trex_tui.capture.manifest import build_key, file_entry, read_manifest
+from trex_tui.capture.manifest import Manifest, build_key, file_entry, read_manifest
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
 from trex_tui.capture.ssh import external_data
 from trex_tui.capture.staging import Workspace, take_over
-from trex_tui.capture.trtexec import Trtexec
 
 _TAKEN = ("engine", "engine.build.log", "build.metadata.json")
 
@@ -50,26 +50,12 @@ class Reusable:
                 take_over(source, target.file(ending))
 
 
-@dataclass(frozen=True, slots=True)
-class BuildRequest:
-    """What would be built now.
+def find_reusable(workspace: Workspace, build: RunPlan, now: Manifest) -> tuple[Reusable | None, list[str]]:
+    """Find the newest build that fits, and why the others do not; the caller holds the lock of the workspace.
 
-    Attributes:
-        build: The run that would do it.
-        trtexec: And its program.
-        model, inputs: Digests of the files, as the manifest has them.
-        host: Facts of `probe_host`, of the machine that would do it.
-    """
-
-    build: RunPlan
-    trtexec: Trtexec
-    model: Mapping[str, Any]
-    inputs: Mapping[str, Any]
-    host: Mapping[str, Any]
-
-
-def find_reusable(workspace: Workspace, wanted: BuildRequest) -> tuple[Reusable | None, list[str]]:
-    """The newest build that fits, and why the others do not; the caller holds the lock of the workspace.
+    Args:
+        build: The run that would build the engine now.
+        now: Tells model, inputs, trtexec and machine of that build.
 
     Raises:
         OSError: An engine cannot be read.
@@ -80,7 +66,7 @@ def find_reusable(workspace: Workspace, wanted: BuildRequest) -> tuple[Reusable 
         manifest = read_manifest(names.manifest)
         if manifest is None:
             continue
-        reason = next(_misfits(manifest, names, wanted), None)
+        reason = next(_misfits(manifest, names, build, now), None)
         if reason is None:
             return Reusable(names, build_of(manifest), manifest["engine"]), reasons
         reasons.append(f"{names.engine}: {reason}")
@@ -101,37 +87,32 @@ def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 def machine_of_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the engine was built on; the set may have been measured elsewhere since."""
     noted = build_of(manifest).get("machine")
-    return noted if isinstance(noted, dict) else machine_of(_dict(_dict(manifest, "host"), "before"))
+    return noted if isinstance(noted, dict) else machine_of(table_in(table_in(manifest, "host"), "before"))
 
 
-def _misfits(manifest: Mapping[str, Any], names: Names, wanted: BuildRequest) -> Iterator[str]:
+def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Manifest) -> Iterator[str]:
     """Why the engine cannot be used, cheapest question first."""
-    run, trtexec = build_of(manifest), wanted.trtexec
+    run, trtexec = build_of(manifest), now.trtexec
     if not run:
         yield "its build did not pass"
-    if run.get("build_key") != build_key(wanted.build):
+    if run.get("build_key") != build_key(build):
         yield "it was built with other options"
-    then = _dict(manifest, "trtexec")
+    then = table_in(manifest, "trtexec")
     if (then.get("version"), then.get("build")) != (trtexec.version, trtexec.build):
         yield f"it was built by TensorRT {then.get('version')}, this is {trtexec.version}"
-    if _dict(manifest, "model").get("sha256") != wanted.model["sha256"]:
+    if table_in(manifest, "model").get("sha256") != now.model["sha256"]:
         yield "the model has changed"
-    inputs = _dict(manifest, "inputs")
-    for name in sorted({*inputs, *wanted.inputs}):
-        if inputs.get(name) != wanted.inputs.get(name):
+    inputs = table_in(manifest, "inputs")
+    for name in sorted({*inputs, *now.inputs}):
+        if inputs.get(name) != now.inputs.get(name):
             yield f"{name} is not what it was built with"
-    yield from machine_differences(machine_of_build(manifest), machine_of(wanted.host))
+    yield from machine_differences(machine_of_build(manifest), machine_of(now.before))
     if not names.engine.is_file():
         if manifest.get("remote"):
             yield "it was not brought back from the machine that built it (--with-engine does)"
         yield "it is gone"
-    elif file_entry(names.engine)["sha256"] != _dict(manifest, "engine").get("sha256"):
+    elif file_entry(names.engine)["sha256"] != table_in(manifest, "engine").get("sha256"):
         yield "it has changed since"
-
-
-def _dict(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = root.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def read_model(path: Path) -> dict[str, Any]:
@@ -149,15 +130,15 @@ def read_inputs(options: CaptureOptions) -> dict[str, Any]:
     Raises:
         OSError: One cannot be read.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     if options.onnx is not None:
         model = Path(options.onnx)
         places = {one: Path(one) for one in external_data(model)}
-        found = {
+        files = {
             name: model.parent / place
             for name, place in places.items()
             if not place.is_absolute() and ".." not in place.parts and "\0" not in name
         }
         named = (options.calib, *(plugin for plugin in options.plugins if "/" in plugin))
-        found |= {one: Path(one) for one in named if one is not None}
-    return {name: file_entry(path) for name, path in sorted(found.items()) if path.is_file()}
+        files |= {one: Path(one) for one in named if one is not None}
+    return {name: file_entry(path) for name, path in sorted(files.items()) if path.is_file()}

@@ -1,4 +1,4 @@
-"""A capture from start to end: plan, run, judge, file; and what a person sees meanwhile, through `View`."""
+"""A capture from start to end: plan, run, judge, file; a `CaptureObserver` shows it meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, RunProgress, Stop
 from trex_tui.capture.resume import (
-    BuildRequest,
     Reusable,
     build_of,
     find_reusable,
@@ -242,8 +241,7 @@ class _Capture:
         if not self.request.resume or first.role != BUILD:
             return None
         manifest = self.manifest
-        wanted = BuildRequest(first, self.trtexec, manifest.model, manifest.inputs, manifest.before)
-        reusable, reasons = find_reusable(self.workspace, wanted)
+        reusable, reasons = find_reusable(self.workspace, first, manifest)
         for reason in reasons:
             self.view.note(f"not resumed from {reason}")
         if reusable is not None and is_unknown(machine_of(manifest.before)):

@@ -94,8 +94,8 @@ class Ssh:
             RemoteError: As `call`.
             OSError: As `call`.
         """
-        with tempfile.TemporaryFile() as said, source.open("rb") if source else _nothing() as taken:
-            process = start(self.argv(script, *arguments), taken, said)
+        with tempfile.TemporaryFile() as stderr, source.open("rb") if source else _nothing() as taken:
+            process = start(self.argv(script, *arguments), taken, stderr)
             try:
                 yield from _pieces(process, stop)
                 code = process.wait(_END_S)
@@ -110,11 +110,11 @@ class Ssh:
             if stop.times:
                 raise RemoteError(f"{self.host}: interrupted")
             if code != 0:
-                raise self.failure(code, said)
+                raise self.failure(code, stderr)
 
-    def failure(self, code: int | None, said: IO[bytes]) -> RemoteError:
-        """What to tell of an ssh that ended so; `said` is its standard error."""
-        last = last_line(said)
+    def failure(self, code: int | None, stderr: IO[bytes]) -> RemoteError:
+        """What to tell of an ssh that ended so; `stderr` is its standard error."""
+        last = last_line(stderr)
         if code == LOST:
             return RemoteError(f"{self.host}: {last or 'ssh failed without a word'}")
         return RemoteError(f"{self.host}: {last or f'a command failed with exit code {code}'}")
@@ -158,7 +158,9 @@ def _pieces(process: subprocess.Popen[bytes], stop: Stop) -> Iterator[bytes]:
     process.terminate()
 
 
-def first_answer(ssh: Ssh, process: subprocess.Popen[bytes], word: str, stop: Stop, said: IO[bytes]) -> bytes:
+def first_answer(
+    ssh: Ssh, process: subprocess.Popen[bytes], word: str, stop: Stop, stderr: IO[bytes]
+) -> bytes:
     """What a script that runs on says first, between two lines `word`; before them may be what a profile of the shell prints.
 
     Raises:
@@ -175,14 +177,14 @@ def first_answer(ssh: Ssh, process: subprocess.Popen[bytes], word: str, stop: St
         if out.endswith(mark) and out.count(mark[1:]) > 1:
             return out[out.index(begin) + len(begin) : -len(mark)]
         if not data:
-            raise ssh.failure(process.wait(), said)
+            raise ssh.failure(process.wait(), stderr)
     raise RemoteError(f"{ssh.host}: interrupted")
 
 
-def last_line(said: IO[bytes]) -> str:
+def last_line(output: IO[bytes]) -> str:
     """The last line that says something, of a file."""
-    said.seek(0)
-    lines = [line.strip() for line in said.read(1 << 16).decode("utf-8", errors="replace").splitlines()]
+    output.seek(0)
+    lines = [line.strip() for line in output.read(1 << 16).decode("utf-8", errors="replace").splitlines()]
     return next((line for line in reversed(lines) if line), "")
 
 
@@ -309,7 +311,7 @@ HOLD: Final = (
     '( o=$(nvidia-smi -i "$i" -lgc "$m,$m" 2>&1 3<&-); printf "%s\\n%s\\n%s\\n" "$t" "$o" "$t"; '
     'case $o in *"GPU clocks set to"*) free;; esac; exit 0 ) 2>/dev/null & wait "$!" || free 2>/dev/null; exit 0'
 )
-AROUND: Final = (
+ENVIRONMENT: Final = (
     # word. What doctor wants beside PROBE: `word kind name`, then the text. Nothing is made or changed.
     't=$1; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
     'for f in /proc/self/status /proc/uptime; do [ -r "$f" ] && { say file "$f"; cat "$f"; }; done; '
@@ -395,13 +397,13 @@ def _inputs(spec: str | None, send: object) -> str | None:
     """`input:file,…` of trtexec; the names of files there have neither comma nor colon."""
     if spec is None:
         return None
-    found = []
+    pairs = []
     for number, part in enumerate(spec.split(",")):
         name, colon, file = part.rpartition(":")
         if not colon:
             raise TrexError(f"--load-inputs {spec}: not input:file,…")
-        found.append(f"{name}:{send(file, f'input-{number}')}")  # type: ignore[operator]
-    return ",".join(found)
+        pairs.append(f"{name}:{send(file, f'input-{number}')}")  # type: ignore[operator]
+    return ",".join(pairs)
 
 
 def _beside(model: Sent, location: str) -> Sent:

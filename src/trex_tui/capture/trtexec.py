@@ -1,12 +1,8 @@
-"""Which release of TensorRT has which option of trtexec.
+"""The trtexec at hand: where it is, which release it is of, and which options it has.
 
-The table (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the
-one at hand. For what is at hand, `--help` itself is asked first: `abilities.py`.
-
-What a trtexec can do, out of its `--help`: version from the banner, options from the lines that explain them.
-
-`--help` needs no GPU, and there is no `--version`. Which options it explains decides; the table of releases answers only for
-deprecated ones, which help texts hide.
+`--help` needs no GPU, and there is no `--version`. Its banner tells the version, its lines explain options. The table of
+releases (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one
+at hand.
 """
 
 from __future__ import annotations
@@ -85,17 +81,17 @@ def flag_table() -> FlagTable:
 
     root = json.loads(files("trex_tui.capture").joinpath("trtexec_flags.json").read_text(encoding="utf-8"))
     names: list[str] = root["releases"]
-    place = {name: index for index, name in enumerate(names)}
-    known = {flag: frozenset(_indices(spans, place)) for flag, spans in root["flags"].items()}
+    index_of = {name: index for index, name in enumerate(names)}
+    known = {flag: frozenset(_indices(spans, index_of)) for flag, spans in root["flags"].items()}
     return FlagTable(tuple((name, parse_version(name)) for name in names), known)
 
 
-def _indices(spans: str, place: Mapping[str, int]) -> list[int]:
-    found: list[int] = []
+def _indices(spans: str, index_of: Mapping[str, int]) -> list[int]:
+    indices: list[int] = []
     for span in spans.split():
         first, last = span.split("-")
-        found.extend(range(place[first], place[last] + 1))
-    return found
+        indices.extend(range(index_of[first], index_of[last] + 1))
+    return indices
 
 
 _BANNER = re.compile(
@@ -251,7 +247,7 @@ def _places(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]
 
 def _numbers(directory: Path) -> tuple[list[int], str]:
     """To sort by the version in the name, as numbers: 10.16 comes after 8.6."""
-    return [int(one) for one in re.findall(r"\d{1,9}", directory.parent.name)], str(directory)
+    return [int(number) for number in re.findall(r"\d{1,9}", directory.parent.name)], str(directory)
 
 
 def _named(given: str, by: str) -> Path:
@@ -259,8 +255,8 @@ def _named(given: str, by: str) -> Path:
     if path.is_dir():
         path = path / "trtexec"
     if not path.is_absolute() and len(path.parts) == 1 and not path.exists():
-        found = shutil.which(given)
-        path = Path(found) if found else path
+        on_path = shutil.which(given)
+        path = Path(on_path) if on_path else path
     if not path.is_file():
         raise TrtexecNotFoundError(f"{by}: there is no {path}")
     if not os.access(path, os.X_OK):

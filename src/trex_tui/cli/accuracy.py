@@ -16,9 +16,11 @@ from trex_tui.accuracy.sides import InterruptedRunError, RunOptions, TrtexecFail
 from trex_tui.analysis.gates import Gate, parse_gate
 from trex_tui.artifacts.discover import COMPARISON_ENDING
 from trex_tui.artifacts.naming import stem_of
+from trex_tui.capture.options import check_readable
 from trex_tui.capture.plan import flag_of
 from trex_tui.capture.process import stop_on_signals
 from trex_tui.capture.trtexec import find_trtexec
+from trex_tui.cli.output import complain
 from trex_tui.engine.dtypes import DataType, parse_data_type
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.text import printable
@@ -56,7 +58,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
             others = {name: run_comparison(one, trtexec, stop, view.step) for name, one in further.items()}
     except InterruptedRunError:
         view.clear()
-        _say("interrupted; nothing is kept")
+        complain("interrupted; nothing is kept")
         return int(ExitCode.INTERRUPTED)
     except TrtexecFailedError as error:
         view.clear()
@@ -68,7 +70,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     _print(result, others, request, as_json=options.json)
     fallen = [gate for gate in result.gates if gate.fell]
     for one in fallen:
-        _say(f"gate fell: {one.gate.text}: {one.subject}: {one.why}")
+        complain(f"gate fell: {one.gate.text}: {one.subject}: {one.why}")
     return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
 
 
@@ -80,8 +82,8 @@ def request_of(options: argparse.Namespace) -> AccuracyRequest:
     """
     if not (options.ref or options.onnx):
         raise TrexError("--ref or --onnx says what --test is compared with")
-    reference = _checked("--ref", options.ref) if options.ref else _model(options.onnx)
-    test = _checked("--test", options.test)
+    reference = check_readable("--ref", options.ref) if options.ref else _model(options.onnx)
+    test = check_readable("--test", options.test)
     for argument in options.trtexec_arguments:
         if flag_of(argument) in _OURS:
             raise TrexError(f"{flag_of(argument)} behind --: accuracy sets it itself")
@@ -141,7 +143,7 @@ def against_model(options: argparse.Namespace, request: AccuracyRequest) -> dict
 
 
 def _model(text: str) -> Path:
-    path = _checked("--onnx", text)
+    path = check_readable("--onnx", text)
     if not is_onnx(path):
         raise TrexError(f"--onnx: {path} does not end in .onnx")
     return path
@@ -151,18 +153,6 @@ def default_outdir(test: Path) -> Path:
     """`net.accuracy` beside `net.engine`: where readers of its set look."""
     stem = test.stem if is_onnx(test) else stem_of(test) or test.stem
     return test.parent / f"{stem}{COMPARISON_ENDING}"
-
-
-def _checked(option: str, text: str) -> Path:
-    path = Path(text)
-    try:
-        if not path.is_file():
-            raise TrexError(f"{option}: {path} {'is no file' if path.exists() else 'does not exist'}")
-        if not os.access(path, os.R_OK):
-            raise TrexError(f"{option}: {path} may not be read")
-    except (OSError, ValueError) as error:
-        raise TrexError(f"{option}: {text}: {error}") from None
-    return path
 
 
 def _type(text: str) -> DataType:
@@ -196,12 +186,7 @@ def _print(
         ]
         print_text(partial(print_sections, sections))
     if request.outdir is not None:
-        _say(f"kept in {request.outdir}")
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"trex-tui: {printable(text)}\n")
-    sys.stderr.flush()
+        complain(f"kept in {request.outdir}")
 
 
 class AccuracyView:
@@ -221,7 +206,7 @@ class AccuracyView:
             self.shown = True
         elif (now := time.monotonic()) - self.told_s >= HEARTBEAT_S:
             self.told_s = now
-            _say(text)
+            complain(text)
 
     def clear(self) -> None:
         if self.shown:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 
 # shtab.FILE, what a path is completed with. Importing shtab for it would cost every command 44 ms.
@@ -56,3 +57,50 @@ def duration(text: str) -> float:
     if match is None or float(match[1]) == 0:
         raise argparse.ArgumentTypeError(f"not a duration such as 90s, 30m or 2h: {text!r}")
     return float(match[1]) * _UNITS[match[2]]
+
+
+def number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"not a number: {text!r}")
+    return value
+
+
+def limit(text: str) -> float:
+    if number(text) < 0:
+        raise argparse.ArgumentTypeError("must not be negative")
+    return float(text)
+
+
+def input_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, colon, dims = text.rpartition(":")
+    extents = dims.split("x") if dims not in ("", "scalar") else []
+    if not colon or not name or not all(extent.isdecimal() and len(extent) < 10 for extent in extents):
+        raise argparse.ArgumentTypeError(f"not a shape such as images:1x3x640x640: {text!r}")
+    return name, tuple(map(int, extents))
+
+
+def input_type(text: str) -> tuple[str, str]:
+    name, colon, kind = text.rpartition(":")
+    if not colon or not name or not kind:
+        raise argparse.ArgumentTypeError(f"not a type such as images:fp16: {text!r}")
+    return name, kind
+
+
+def input_range(text: str) -> tuple[str, tuple[float, float]]:
+    parts = text.rsplit(":", 2)
+    if len(parts) != 3 or not parts[0]:
+        raise argparse.ArgumentTypeError(f"not a range such as ids:0:30521: {text!r}")
+    low, high = number(parts[1]), number(parts[2])
+    if low > high or max(abs(low), abs(high)) > 2**53:
+        raise argparse.ArgumentTypeError(f"not a range from low to high: {text!r}")
+    return parts[0], (low, high)
+
+
+def clock(text: str) -> str:
+    if text != "max" and whole(text) == 0:
+        raise argparse.ArgumentTypeError("0 MHz")
+    return text

@@ -24,21 +24,21 @@ def run_build_log(options: argparse.Namespace) -> int:
     from trex_tui.report.views.build_summary import (
         build_log_document,
         build_log_text,
-        find_tunings,
-        tunings_text,
+        find_tuned,
+        layers_text,
     )
 
     trace = read_build_log(Path(options.log))
     check_build_log(trace)
     facts = build_facts(trace)
-    tunings = find_tunings(trace, options.layer) if options.layer else None
+    tuned = find_tuned(facts, options.layer) if options.layer else None
     if options.json:
-        print_json(build_log_document(facts, tunings, options.top))
+        print_json(build_log_document(facts, tuned, options.top))
         return 0
     for diagnostic in trace.diagnostics:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     top = options.top
-    lines = build_log_text(facts, top) if tunings is None else tunings_text(facts, tunings, top)
+    lines = build_log_text(facts, top) if tuned is None else layers_text(facts, tuned, top)
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
     return 0
 

@@ -22,7 +22,7 @@ from trex_tui.capture.process import Stop, stop_on_signals
 from trex_tui.capture.run import CaptureRequest, CaptureResult, capture
 from trex_tui.capture.trtexec import find_trtexec
 from trex_tui.capture.verdict import LOST
-from trex_tui.cli.capture_arguments import PRECISIONS
+from trex_tui.cli.parser import PRECISIONS
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.report.views.capture import LONGEST_LINE, CaptureView, make_view
 from trex_tui.text import printable

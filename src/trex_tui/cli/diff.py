@@ -59,7 +59,7 @@ def baseline_place(engines: Sequence[Engine], wanted: str | None) -> int:
     """
     if wanted is None:
         return 0
-    named = [place for place, engine in enumerate(engines) if engine.name == wanted]
+    named = [index for index, engine in enumerate(engines) if engine.name == wanted]
     if len(named) == 1:
         return named[0]
     if wanted.isdecimal() and 1 <= int(wanted) <= len(engines):

@@ -58,13 +58,13 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
         ArtifactError: A path has no engine, or none that can be loaded.
     """
     wanted = LoadOptions.of(options.optimization_profile, options.peak)
-    places: list[ArtifactSet] = []
+    sets: list[ArtifactSet] = []
     strays: list[Diagnostic] = []
     for path in options.paths or ["."]:
         found = scan([path])
-        places += found.sets
+        sets += found.sets
         strays += found.diagnostics
-    unique = {tuple(one.files.values()): one for one in places}
+    unique = {tuple(source.files.values()): source for source in sets}
     named = dict(zip(unique, with_unique_names(list(unique.values())), strict=True))
     loaded: dict[tuple[object, ...], Engine] = {}
     for key, source in named.items():
@@ -74,4 +74,4 @@ def load_each(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnosti
             if len(named) <= len(options.paths):
                 raise
             strays.append(error.diagnostic)
-    return [loaded[key] for one in places if (key := tuple(one.files.values())) in loaded], strays
+    return [loaded[key] for source in sets if (key := tuple(source.files.values())) in loaded], strays

@@ -11,12 +11,10 @@ from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.cli.engines import load_all, load_one
 from trex_tui.cli.output import complain, print_json, print_text
 from trex_tui.errors import ExitCode, TrexError
+from trex_tui.report.export import ExportFormat, layers_as
 from trex_tui.report.views.layers import (
     BRIEF_COLUMNS,
     columns_named,
-    layers_csv,
-    layers_document,
-    layers_markdown,
     print_layers,
     sorted_layers,
 )
@@ -55,14 +53,10 @@ def run_layers(options: argparse.Namespace) -> int:
     layers = [layer for layer in ordered if layer.index in chosen][: options.top]
     if options.chart:
         _print_chart(options, engine, layers)
-    elif options.format == "json":
-        print_json(layers_document(engine, layers, columns))
-    elif options.format == "csv":
-        sys.stdout.write(layers_csv(engine, layers, columns))
-    elif options.format == "md":
-        sys.stdout.write(layers_markdown(engine, layers, columns))
-    else:
+    elif options.format == "table":
         print_text(partial(print_layers, engine, layers, columns))
+    else:
+        sys.stdout.write(layers_as(ExportFormat(options.format), engine, layers, columns))
     return int(ExitCode.OK)
 
 

@@ -83,7 +83,7 @@ def _lint(engine: Engine, config: LintConfig, text: str | None) -> LintResult:
 
 
 def _print_rules(rules: Sequence[Rule], options: argparse.Namespace) -> None:
-    from trex_tui.report.views import lint_rules as view
+    from trex_tui.report import render_lint as view
 
     if options.format == "json":
         from trex_tui.cli.output import print_json
@@ -141,7 +141,7 @@ def _print_remarks(report: LintReport) -> None:
     for one in report.engines:
         for name in one.result.failed:
             complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked ({noted})")
-    used = {taken.origin for one in report.engines for taken in one.result.suppressed}
+    used = {judged.origin for one in report.engines for judged in one.result.suppressed}
     for suppression in report.config.suppressions:
         if suppression.origin not in used:
             complain(f"info: {suppression.origin}: suppresses nothing here")

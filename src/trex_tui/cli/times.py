@@ -6,14 +6,15 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of
-from trex_tui.artifacts.output_files import Inputs, inputs_of, refusal
+from trex_tui.artifacts.output_files import Inputs, inputs_of, reason, refusal, write_atomically
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli.engines import load_each
 from trex_tui.cli.output import complain, print_json
@@ -43,16 +44,14 @@ def run_times(options: argparse.Namespace) -> int:
     if options.batch == 0:
         raise TrexError("--batch 0: a query holds one sample at least")
     engines, strays = _engines(options)
-    for diagnostic in (*strays, *(diagnostic for engine in engines for diagnostic in _told(engine))):
+    for diagnostic in (
+        *strays,
+        *(diagnostic for engine in engines for diagnostic in _timing_diagnostics(engine)),
+    ):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     runs = _runs(engines, options.batch)
     if options.outdir is not None:
-        _write_all(
-            runs,
-            Path(options.outdir),
-            inputs_of((engine.source for engine in engines), options.paths),
-            options,
-        )
+        _write_runs(runs, inputs_of((engine.source for engine in engines), options.paths), options)
     elif options.png:
         raise TrexError("--png writes files: say where, with --outdir")
     if options.json:
@@ -63,24 +62,26 @@ def run_times(options: argparse.Namespace) -> int:
 
 
 def _runs(engines: Sequence[Engine], batch: int | None) -> list[Times]:
-    found = [(engine, read_times(engine, batch)) for engine in engines]
-    runs = [run for _, run in found if run is not None]
+    times = [(engine, read_times(engine, batch)) for engine in engines]
+    runs = [run for _, run in times if run is not None]
     if not runs:
-        raise TrexError(f"{engines[0].name}: {_nothing(engines[0])}; `trtexec --exportTimes` writes the rows")
-    for engine, run in found:
+        raise TrexError(
+            f"{engines[0].name}: {_explain_missing(engines[0])}; `trtexec --exportTimes` writes the rows"
+        )
+    for engine, run in times:
         if run is None:
-            complain(f"{engine.name}: {_nothing(engine)}; left out")
+            complain(f"{engine.name}: {_explain_missing(engine)}; left out")
     return runs
 
 
-def _nothing(engine: Engine) -> str:
+def _explain_missing(engine: Engine) -> str:
     if engine.timing is None:
         return "no timing rows and no performance summary"
     rows = plural(engine.timing.rows, "row")
     return f"neither latency nor compute time in {rows} of the timing file, and no performance summary"
 
 
-def _told(engine: Engine) -> list[Diagnostic]:
+def _timing_diagnostics(engine: Engine) -> list[Diagnostic]:
     """What is to be known of the timing file; the rest of the engine is not what is asked about."""
     file = engine.files.get(ArtifactKind.TIMING)
     return [
@@ -121,123 +122,114 @@ def _is_unknown(path: Path) -> bool:
         return False
 
 
-def _write_all(runs: Sequence[Times], directory: Path, inputs: Inputs, options: argparse.Namespace) -> None:
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The files of one run, and those of an earlier one that it replaces by none: two runs in a directory look like one."""
+
+    directory: Path
+    files: Mapping[str, str | bytes]
+    stale: Sequence[Path]
+
+
+def _write_runs(runs: Sequence[Times], inputs: Inputs, options: argparse.Namespace) -> None:
+    """Write the files of each run, into a directory per engine where there are several.
+
+    Raises:
+        TrexError: A file cannot be written, or may not be written over; then none is.
+    """
+    directory = Path(options.outdir)
+    directories = {directory: runs[0]} if len(runs) == 1 else _name_directories(directory, runs)
+    outputs = [
+        _prepare_output(path, _make_files(run, options), inputs, options) for path, run in directories.items()
+    ]
+    if len(runs) > 1:
+        outputs.append(_prepare_output(directory, {}, inputs, options))
+    for output in outputs:
+        _write_output(output)
+    for path in _list_directories(directory):
+        if path not in directories and _list_own_files(path):
+            complain(f"warning: {path} is of an earlier run; left as it was")
+
+
+def _name_directories(directory: Path, runs: Sequence[Times]) -> dict[Path, Times]:
     from trex_tui.report.export import file_stem
 
-    places: dict[str, Times] = {}
+    directories: dict[Path, Times] = {}
     for run in runs:
         stem = file_stem(run.engine.name)
-        name, number = stem, 1
-        while name in places:
-            number += 1
-            name = f"{stem}-{number}"
-        places[name] = run
-    if len(runs) == 1:
-        _write(runs[0], directory, inputs, options)
-    else:
-        stale = _stale(directory, (), inputs, force=options.force)
-        for name, run in places.items():
-            _write(run, directory / name, inputs, options)
-        _remove(stale)
-        _tell_left(directory, ())
-    _tell_other_runs(directory, places if len(runs) > 1 else ())
+        names = (stem, *(f"{stem}-{number}" for number in range(2, len(runs) + 1)))
+        free = next(directory / name for name in names if directory / name not in directories)
+        directories[free] = run
+    return directories
 
 
-def _write(run: Times, directory: Path, inputs: Inputs, options: argparse.Namespace) -> None:
-    """Write the files of one run: all of them, or none where one may not be written over.
-
-    What an earlier `times` wrote and this one does not is removed: of two runs in one directory, neither could be told.
-    """
-    from trex_tui.artifacts.output_files import reason, write_atomically
+def _make_files(run: Times, options: argparse.Namespace) -> dict[str, str | bytes]:
     from trex_tui.report.charts.png import png_of
 
-    files = times_files(run)
-    pictures = {
-        str(Path(name).with_suffix(".png")): text for name, text in files.items() if name.endswith(".svg")
-    }
-    names = [_SUMMARY, *files, *(pictures if options.png else ())]
-    _check_free(directory, names, force=options.force)
-    for name in names:
-        inputs.check(directory / name)
-    stale = _stale(directory, names, inputs, force=options.force)
-    drawn = {name: png_of(text) for name, text in pictures.items()} if options.png else {}
-    document = times_document([run]) | {"files": names}
-    try:
-        summary = json.dumps(document, indent=2, allow_nan=False) + "\n"
-        for name, text in {_SUMMARY: summary, **files}.items():
-            write_atomically(directory / name, text, make_directory=True)
-        for name, data in drawn.items():
-            write_atomically(directory / name, data)
-    except OSError as error:
-        raise TrexError(f"{directory} cannot be written: {reason(error)}") from error
-    for name in names:
-        complain(f"wrote {directory / name}")
-    _remove(stale)
-    _tell_left(directory, names)
+    files: dict[str, str | bytes] = dict(times_files(run))
+    if options.png:
+        pictures = [name for name in files if name.endswith(".svg")]
+        files |= {str(Path(name).with_suffix(".png")): png_of(str(files[name])) for name in pictures}
+    summary = times_document([run]) | {"files": [_SUMMARY, *files]}
+    return {_SUMMARY: json.dumps(summary, indent=2, allow_nan=False) + "\n", **files}
 
 
-def _stale(directory: Path, names: Sequence[str], inputs: Inputs, *, force: bool) -> list[Path]:
-    """Files of an earlier run that this one does not write anew; no input is among them."""
-    paths = [directory / name for name in sorted(_written_before(directory, force=force).difference(names))]
-    for path in paths:
+def _prepare_output(
+    directory: Path, files: Mapping[str, str | bytes], inputs: Inputs, options: argparse.Namespace
+) -> _Output:
+    if directory.exists() and not directory.is_dir():
+        raise TrexError(f"{directory} is no directory")
+    own = _list_own_files(directory)
+    for path in (directory / name for name in files):
+        if path.is_dir():
+            raise TrexError(f"{path} is a directory")
+        if not options.force and path.name not in own and os.path.lexists(path):
+            raise refusal(path, "trex-tui times")
+    old = _list_own_files(directory, force=options.force).difference(files)
+    stale = [directory / name for name in sorted(old)]
+    for path in (*(directory / name for name in files), *stale):
         inputs.check(path)
-    return paths
+    return _Output(directory, files, stale)
 
 
-def _remove(stale: Sequence[Path]) -> None:
-    from trex_tui.artifacts.output_files import reason
-
-    for path in stale:
+def _write_output(output: _Output) -> None:
+    try:
+        for name, content in output.files.items():
+            write_atomically(output.directory / name, content, make_directory=True)
+    except OSError as error:
+        raise TrexError(f"{output.directory} cannot be written: {reason(error)}") from error
+    for name in output.files:
+        complain(f"wrote {output.directory / name}")
+    for path in output.stale:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise TrexError(f"{path}, of an earlier run, cannot be removed: {reason(error)}") from error
         complain(f"removed {path}, of an earlier run")
+    for name in sorted({_SUMMARY, *FILE_NAMES}.difference(output.files)):
+        if os.path.lexists(output.directory / name):
+            complain(f"warning: {output.directory / name} is not of this run; left as it was")
 
 
-def _tell_left(directory: Path, names: Sequence[str]) -> None:
-    """Name what has the name of a file of a run, and is not of this one."""
-    for name in sorted({_SUMMARY, *FILE_NAMES}.difference(names)):
-        if os.path.lexists(directory / name):
-            complain(f"warning: {directory / name} is not of this run; left as it was")
-
-
-def _tell_other_runs(directory: Path, names: Iterable[str]) -> None:
-    """Name the directories of engines that an earlier `times` wrote below, and this one did not."""
+def _list_directories(directory: Path) -> list[Path]:
     try:
-        below = sorted(path for path in directory.iterdir() if path.is_dir() and path.name not in {*names})
+        return sorted(path for path in directory.iterdir() if path.is_dir())
     except OSError:
-        return
-    for path in below:
-        if _written_before(path):
-            complain(f"warning: {path} is of an earlier run; left as it was")
+        return []
 
 
-def _check_free(directory: Path, names: Sequence[str], *, force: bool) -> None:
-    """Raise for a file that is there, unless an earlier `times` wrote it."""
-    if directory.exists() and not directory.is_dir():
-        raise TrexError(f"{directory} is no directory")
-    ours = _written_before(directory)
-    for name in names:
-        path = directory / name
-        if path.is_dir():
-            raise TrexError(f"{path} is a directory")
-        if not force and name not in ours and (path.exists() or path.is_symlink()):
-            raise refusal(path, "trex-tui times")
-
-
-def _written_before(directory: Path, *, force: bool = False) -> frozenset[str]:
-    """Which of the files there an earlier `times` says it wrote. Names that it never gives count for nothing.
+def _list_own_files(directory: Path, *, force: bool = False) -> frozenset[str]:
+    """Which of the files there an earlier `times` wrote, as its summary lists them; of those only names that it gives.
 
     Where its summary lists none, `force` takes every file with such a name for one of them.
     """
     try:
-        found = json.loads((directory / _SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads((directory / _SUMMARY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return frozenset()
-    if not isinstance(found, dict) or not str(found.get("schema")).startswith("trex-tui/times/"):
+    if not isinstance(summary, dict) or not str(summary.get("schema")).startswith("trex-tui/times/"):
         return frozenset()
-    files = found.get("files")
+    files = summary.get("files")
     known = {_SUMMARY, *FILE_NAMES}
     if isinstance(files, list):
         known &= {name for name in files if isinstance(name, str)}

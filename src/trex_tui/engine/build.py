@@ -78,7 +78,7 @@ def shape_of(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
         return (-1,)
     for extent in raw:
         if type(extent) is not int or extent < 0:
-            return _shared(tuple(one if type(one) is int and one >= 0 else -1 for one in raw))
+            return _shared(tuple(entry if type(entry) is int and entry >= 0 else -1 for entry in raw))
     return _shared(tuple(raw))
 
 
@@ -89,7 +89,9 @@ def _shared(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
-    return tuple([tensor_of(one) for one in raw if isinstance(one, dict)]) if isinstance(raw, list) else ()
+    return (
+        tuple([tensor_of(entry) for entry in raw if isinstance(entry, dict)]) if isinstance(raw, list) else ()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: 
         onnx_nodes=onnx_nodes_of(raw.get("Metadata")),
         weights_bytes=_sum(listed_bytes, constant_bytes),
         constant_input_bytes=constant_bytes,
-        constant_inputs=frozenset([one.name for one in constants]) if constants else _NO_NAMES,
+        constant_inputs=frozenset([constant.name for constant in constants]) if constants else _NO_NAMES,
         latency=latency,
         optimization_profile=optimization_profile_of(name),
         attributes=without_depths({key: value for key, value in raw.items() if key not in _OWN_KEYS}),

@@ -156,6 +156,11 @@ class Layer:
         return self._sum_of_sizes([tensor.logical_bytes for tensor in self.inputs + self.outputs])
 
     @property
+    def data_inputs(self) -> list[Tensor]:
+        """Inputs that are not constants."""
+        return [tensor for tensor in self.inputs if tensor.name not in self.constant_inputs]
+
+    @property
     def io_allocated_bytes(self) -> int | None:
         """As `io_bytes`, with the padding of vectorised layouts."""
         return self._sum_of_sizes([tensor.allocated_bytes for tensor in self.inputs + self.outputs])
@@ -163,8 +168,7 @@ class Layer:
     @property
     def activation_bytes(self) -> int | None:
         """As `io_bytes`, without the constants among the inputs: what the layer moves for the sake of its data."""
-        inputs = [tensor for tensor in self.inputs if tensor.name not in self.constant_inputs]
-        return self._sum_of_sizes([tensor.logical_bytes for tensor in (*inputs, *self.outputs)])
+        return self._sum_of_sizes([tensor.logical_bytes for tensor in (*self.data_inputs, *self.outputs)])
 
     def _sum_of_sizes(self, sizes: Sequence[int | None]) -> int | None:
         if self.layer_type is None or None in sizes:

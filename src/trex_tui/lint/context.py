@@ -14,16 +14,17 @@ from trex_tui.analysis.columns import derived
 from trex_tui.analysis.compute import Compute
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, latency_floor_ms
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.analysis.timing import TimingStatistics, timing_statistics
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.links import Link
-from trex_tui.engine.model import Layer, Tensor
+from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
 from trex_tui.lint import trtexec_runs
-from trex_tui.lint.lint_text import NO_BUILD_LOG, NO_DETAILS, NO_PROFILE, format_time, sum_ms
+from trex_tui.lint.lint_text import NO_BUILD_LOG, NO_DETAILS, NO_PROFILE, format_time
 
 if TYPE_CHECKING:  # the reader of logs takes 25 ms to import, and most sets have no log
     from trex_tui.analysis.build import LayerChoice
@@ -92,11 +93,11 @@ class Context:
         return self.pct(layer.latency_ms) or 0.0
 
     def total_share_pct(self, layers: Iterable[Layer]) -> float | None:
-        return self.pct(sum_ms(layers))
+        return self.pct(sum_latency_ms(layers))
 
     def format_time(self, *layers: Layer) -> str:
         """`0.0412 ms, 3.1 %`: the time of layers together."""
-        total = sum_ms(layers)
+        total = sum_latency_ms(layers)
         return format_time(total, self.pct(total))
 
     def select(self, *kinds: LayerKind) -> list[Layer]:
@@ -183,12 +184,8 @@ class Context:
 
     # Types
 
-    def data_inputs(self, layer: Layer) -> list[Tensor]:
-        """Inputs that are not constants."""
-        return [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
-
     def input_type(self, layer: Layer) -> DataType | None:
-        return next((tensor.dtype for tensor in self.data_inputs(layer)), None)
+        return next((tensor.dtype for tensor in layer.data_inputs), None)
 
     def is_quantized(self, layer: Layer) -> bool:
         return self.input_type(layer) in QUANTIZED

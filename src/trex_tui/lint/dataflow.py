@@ -83,9 +83,9 @@ def compute_flow(engine: Engine) -> Flow:
     return Flow(before, behind, at_input, at_output)
 
 
-def conversion(context: Context, layer: Layer) -> tuple[Tensor, Tensor] | None:
+def conversion(layer: Layer) -> tuple[Tensor, Tensor] | None:
     """The first input that is data, and the first output; None if one is missing or has no type."""
-    source = next(iter(context.data_inputs(layer)), None)
+    source = next(iter(layer.data_inputs), None)
     target = layer.outputs[0] if layer.outputs else None
     if source is None or target is None or source.dtype is None or target.dtype is None:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from trex_tui.engine.model import Layer
@@ -31,12 +30,6 @@ def quote(name: str) -> str:
 def quote_layer(layer: Layer) -> str:
     """A layer's name for a sentence."""
     return quote(layer.name)
-
-
-def sum_ms(layers: Iterable[Layer]) -> float | None:
-    """Sum of the layers' times in milliseconds; None if none of them has one."""
-    known = [layer.latency_ms for layer in layers if layer.latency_ms is not None]
-    return math.fsum(known) if known else None
 
 
 def latencies(layers: Iterable[Layer]) -> dict[int, float]:

@@ -39,13 +39,13 @@ def clamp_stakes(finding: Finding, latency_ms: Mapping[int, float]) -> Finding:
 
 
 def combine_stakes(
-    findings: Iterable[Finding], sum_ms: float | None = None, median_compute_ms: float | None = None
+    findings: Iterable[Finding], sum_latency_ms: float | None = None, median_compute_ms: float | None = None
 ) -> Stakes:
     """What findings can win together.
 
     Args:
         findings: With stakes as `clamp_stakes` leaves them.
-        sum_ms: Sum of the layers' times.
+        sum_latency_ms: Sum of the layers' times.
         median_compute_ms: Of the timing run.
     """
     largest: dict[int, float] = {}
@@ -56,19 +56,22 @@ def combine_stakes(
         if finding.engine_stake_ms is not None:
             engine_ms = max(finding.engine_stake_ms, engine_ms or 0.0)
     layers_ms = math.fsum(largest.values()) if largest else None
-    return Stakes(layers_ms, engine_ms, _end_to_end(layers_ms, engine_ms, sum_ms, median_compute_ms))
+    return Stakes(layers_ms, engine_ms, _end_to_end(layers_ms, engine_ms, sum_latency_ms, median_compute_ms))
 
 
 def _end_to_end(
-    layers_ms: float | None, engine_ms: float | None, sum_ms: float | None, median_compute_ms: float | None
+    layers_ms: float | None,
+    engine_ms: float | None,
+    sum_latency_ms: float | None,
+    median_compute_ms: float | None,
 ) -> float | None:
     if median_compute_ms is None or (layers_ms is None and engine_ms is None):
         return None
     scaled = 0.0
     if layers_ms is not None:
-        if not sum_ms:
+        if not sum_latency_ms:
             return None
-        scaled = layers_ms * min(1.0, median_compute_ms / sum_ms)
+        scaled = layers_ms * min(1.0, median_compute_ms / sum_latency_ms)
     return min(scaled + (engine_ms or 0.0), median_compute_ms)
 
 

@@ -23,7 +23,7 @@ from trex_tui.report.path_completion import typed_path
 from trex_tui.report.render_csv import table_csv
 from trex_tui.report.render_json import row_objects
 from trex_tui.report.render_markdown import table_markdown
-from trex_tui.report.views.layers import layers_csv, layers_document, layers_markdown
+from trex_tui.report.views.layers import layers_listing, layers_table
 from trex_tui.text import plural
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _export_table(
     layers = [layer for layer in engine.layers if chosen is None or layer.index in chosen]
     summary = f"{plural(len(layers), 'layer')}, {plural(len(columns), 'column')}"
     if form == "csv":
-        return Exported(layers_csv(engine, layers, columns), summary)
+        return Exported(table_csv(layers_table(engine, layers, columns)), summary)
     from trex_tui.report.table_files import write_parquet, write_xlsx
 
     write = write_parquet if form == "parquet" else write_xlsx
@@ -270,20 +270,18 @@ class ExportFormat(str, Enum):
 
 def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
     """The layers in a text format."""
-    if form is ExportFormat.JSON:
-        return json.dumps(layers_document(engine, layers, columns), indent=2, allow_nan=False) + "\n"
-    if form is ExportFormat.CSV:
-        return layers_csv(engine, layers, columns)
-    if form is ExportFormat.MARKDOWN:
-        return layers_markdown(engine, layers, columns)
-    raise ValueError(f"{form} is no text")
+    return listing_as(form, layers_listing(engine, layers, columns))
 
 
 def listing_as(form: ExportFormat, listing: Listing) -> str:
     """Rows in a text format."""
     table = listing.table
     if form is ExportFormat.JSON:
-        document = {"schema": listing.schema, "file": listing.source, table.id: row_objects(table)}
+        document = {
+            "schema": listing.schema,
+            listing.source_key: listing.source,
+            table.id: row_objects(table),
+        }
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if form is ExportFormat.CSV:
         return table_csv(table)
@@ -351,7 +349,7 @@ def with_ending(text: str, form: ExportFormat) -> str:
 def format_of(text: str) -> ExportFormat | None:
     """The format that the ending of a typed path names."""
     ending = text.strip().rpartition(".")[2].lower()
-    return next((one for one in ExportFormat if one.value == ending), None)
+    return next((form for form in ExportFormat if form.value == ending), None)
 
 
 def target_of(text: str, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""Comma-separated values, the one way in which every command writes them."""
+"""Comma-separated values: the only CSV writer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
 
-from trex_tui.report.document import Table, raw
+from trex_tui.report.document import Cell, Table
 from trex_tui.text import printable
 
 _FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
-"""What begins a formula: the full-width and small forms too, which spreadsheets of East Asian locales take for the same."""
+"""Signs that begin a formula, with the full-width and small forms that spreadsheets of East Asian locales accept."""
 
 
 def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -32,8 +32,8 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def table_csv(table: Table) -> str:
-    """A table under the keys of its columns, with raw values."""
-    return csv_text([column.key for column in table.columns], (map(raw, row) for row in table.rows))
+    """CSV of a table: keys of the columns, raw values."""
+    return csv_text([column.key for column in table.columns], table.rows)
 
 
 def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
@@ -43,9 +43,9 @@ def _cell(value: Any) -> Any:  # noqa: ANN401 - any cell
         return value if math.isfinite(value) else ""
     if isinstance(value, int):
         return value
-    if isinstance(value, Enum):
-        value = value.value
-    elif isinstance(value, tuple):
+    if isinstance(value, (Cell, Enum)):
+        return _cell(value.value)
+    if isinstance(value, tuple):
         value = ";".join(map(str, value))
     shown = printable(str(value))
     # LibreOffice and Excel skip blanks before they look for a formula.

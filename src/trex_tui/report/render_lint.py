@@ -1,13 +1,13 @@
-"""What lint found: as text for a terminal or a pipe, Markdown, annotations of GitHub, and JSON."""
+"""What lint found: as text for a terminal or a pipe, Markdown, annotations of GitHub, and JSON; and the rules likewise."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.lint.config import format_fail_on
-from trex_tui.lint.model import Judged, Severity, Suppressed
+from trex_tui.lint.model import FindingSeverity, Judged, Rule
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import escaped
 from trex_tui.report.render_sarif import main_file
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 # Text
 
 _STYLES = {
-    Severity.ERROR: "bold red",
-    Severity.WARNING: "yellow",
-    Severity.INFO: "cyan",
-    Severity.GOOD: "green",
+    FindingSeverity.ERROR: "bold red",
+    FindingSeverity.WARNING: "yellow",
+    FindingSeverity.INFO: "cyan",
+    FindingSeverity.GOOD: "green",
 }
 _INDENT = 9
 _ID_INDENT = 12
@@ -83,12 +83,12 @@ def _engine_lines(report: EngineReport, name_width: int) -> Iterator[tuple[str, 
         yield "bold", 0, "Well done"
         for judged in result.positives:
             line = _pad(judged.rule.id, printable(judged.message), _ID_INDENT)
-            yield _STYLES[Severity.GOOD], _ID_INDENT, line
+            yield _STYLES[FindingSeverity.GOOD], _ID_INDENT, line
     if result.suppressed:
         yield "", 0, ""
         yield "bold", 0, "Suppressed"
-        for taken in result.suppressed:
-            yield from _suppressed_lines(report, taken, name_width)
+        for judged in result.suppressed:
+            yield from _suppressed_lines(report, judged, name_width)
     if result.not_checked:
         yield "", 0, ""
         yield "bold", 0, "Not checked"
@@ -123,12 +123,11 @@ def _finding_lines(report: EngineReport, judged: Judged, name_width: int) -> Ite
 
 
 def _suppressed_lines(
-    report: EngineReport, taken: Suppressed, name_width: int
+    report: EngineReport, judged: Judged, name_width: int
 ) -> Iterator[tuple[str, int, str]]:
-    judged = taken.judged
     names = "; ".join(name_layers(report.layers_of(judged), width=name_width)) or "the engine"
     yield "dim", _ID_INDENT, _pad(judged.rule.id, f"{printable(judged.message)} [{names}]", _ID_INDENT)
-    reason = f"because {printable(taken.reason)} ({printable(taken.origin)})"
+    reason = f"because {printable(judged.reason)} ({printable(judged.origin)})"
     yield "dim", _ID_INDENT, _pad("", reason, _ID_INDENT)
 
 
@@ -158,9 +157,8 @@ def _markdown_section(report: EngineReport) -> Iterator[str]:
             yield from (f"{more} more with the smallest stakes: `trex-tui lint` lists them.", "")
     done = [f"{judged.rule.id}: {escaped(judged.message)}" for judged in result.positives]
     left_out = [
-        f"{taken.judged.rule.id}: {escaped(taken.judged.message)} Because {escaped(taken.reason)} "
-        f"({escaped(taken.origin)})"
-        for taken in result.suppressed
+        f"{judged.rule.id}: {escaped(judged.message)} Because {escaped(judged.reason)} ({escaped(judged.origin)})"
+        for judged in result.suppressed
     ]
     missing = [f"{rules}: {escaped(reason)}" for rules, reason in group_not_checked(result)]
     yield from _fold("Well done", done, len(done))
@@ -194,7 +192,11 @@ def _fold(title: str, lines: list[str], most: int) -> Iterator[str]:
 
 # Workflow commands of GitHub Actions, which become annotations
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_COMMANDS = {
+    FindingSeverity.ERROR: "error",
+    FindingSeverity.WARNING: "warning",
+    FindingSeverity.INFO: "notice",
+}
 
 
 def lint_github(report: LintReport) -> str:
@@ -261,8 +263,8 @@ def _engine_object(report: EngineReport) -> dict[str, Any]:
         "findings": [_finding_object(report, judged) for judged in result.findings],
         "positives": [_finding_object(report, judged) for judged in result.positives],
         "suppressed": [
-            {**_finding_object(report, taken.judged), "reason": taken.reason, "origin": taken.origin}
-            for taken in result.suppressed
+            {**_finding_object(report, judged), "reason": judged.reason, "origin": judged.origin}
+            for judged in result.suppressed
         ],
         "not_checked": plain(result.not_checked),
         "broken_rules": list(result.failed),
@@ -293,4 +295,109 @@ def _finding_object(report: EngineReport, judged: Judged) -> dict[str, Any]:
         "remedy": judged.remedy,
         "references": list(judged.rule.references),
         "fingerprint": fingerprint(report, judged),
+    }
+
+
+# Which rules there are, and what each looks for: as text, Markdown and JSON
+
+RULES_SCHEMA = "trex-tui/lint-rules/1"
+_RULE_WIDTH = 80
+
+
+def rules_text(rules: Sequence[Rule]) -> str:
+    """A line per rule: id, severity, title."""
+    width = max((len(rule.id) for rule in rules), default=0)
+    return "".join(
+        f"{rule.id:<{width}}  {rule.severity.value:<7}  {printable(rule.title)}\n" for rule in rules
+    )
+
+
+def explain_text(rule: Rule) -> str:
+    """Everything about a rule."""
+    lines = [f"{rule.id}  {printable(rule.title)}  ({rule.severity.value})"]
+    for label, text in _rule_parts(rule):
+        lines += ["", label, *_indent(text)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _indent(text: str) -> list[str]:
+    indent = "  "
+    return [
+        wrapped
+        for line in text.split("\n")
+        for wrapped in textwrap.wrap(
+            printable(line),
+            _RULE_WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+
+
+def _rule_parts(rule: Rule) -> Iterator[tuple[str, str]]:
+    parts = (
+        ("Looks for", rule.looks_for),
+        ("Not when", rule.not_when),
+        ("Why", rule.why),
+        ("What to do", rule.remedy),
+        ("Thresholds", "\n".join(f"{name} = {value:g}" for name, value in rule.named_thresholds.items())),
+        ("Reads", ", ".join(rule.columns)),
+        ("References", "\n".join(rule.references)),
+    )
+    return ((label, text) for label, text in parts if text)
+
+
+def rules_markdown(rules: Sequence[Rule]) -> str:
+    """A table of all, and a section for each."""
+    lines = ["| rule | severity | |", "|---|---|---|"]
+    lines += [
+        f"| [{rule.id}](#{rule.id.lower()}) | {rule.severity.value} | {escaped(rule.title)} |"
+        for rule in rules
+    ]
+    return "\n".join(lines) + "\n" + "".join(f"\n{explain_markdown(rule)}" for rule in rules)
+
+
+def explain_markdown(rule: Rule) -> str:
+    """A section about a rule."""
+    lines = [f"## {rule.id}", "", f"**{escaped(rule.title)}** ({rule.severity.value})"]
+    for label, text in _rule_parts(rule):
+        if label in ("References", "Thresholds"):
+            lines += ["", f"{label}:", "", *(f"- {_link(line)}" for line in text.split("\n"))]
+        elif label == "Reads":
+            lines += ["", f"{label}: {', '.join(f'`{name}`' for name in rule.columns)}"]
+        else:
+            lines += ["", f"*{label}.* {escaped(text)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _link(reference: str) -> str:
+    """`Name: https://…` as a link; a threshold as code."""
+    name, separator, address = reference.rpartition(": http")
+    if separator and not any(char in address for char in " ()<>"):
+        return f"[{escaped(name)}](http{address})"
+    return f"`{reference}`" if " = " in reference else escaped(reference)
+
+
+def rules_document(rules: Sequence[Rule]) -> dict[str, Any]:
+    """The object that `lint --rules --format json` prints; `--explain` prints that of one rule."""
+    return {
+        "schema": RULES_SCHEMA,
+        "rules": [
+            {
+                "id": rule.id,
+                "family": rule.family,
+                "title": rule.title,
+                "severity": rule.severity.value,
+                "looks_for": rule.looks_for,
+                "not_when": rule.not_when or None,
+                "why": rule.why,
+                "remedy": rule.remedy,
+                "references": list(rule.references),
+                "columns": list(rule.columns),
+                "thresholds": rule.named_thresholds,
+            }
+            for rule in rules
+        ],
     }

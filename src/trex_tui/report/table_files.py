@@ -1,4 +1,4 @@
-"""The layer table as Parquet and Excel, by pandas. CSV is `reports.layers.layers_csv`."""
+"""The layer table as Parquet and Excel, by pandas. CSV needs no library: `report.render_csv`."""
 
 from __future__ import annotations
 

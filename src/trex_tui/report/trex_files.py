@@ -391,7 +391,7 @@ def _remarks(info: LayerInfo) -> list[str]:
 
 def _tensors(layer: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
     tensors = layer.get(side)
-    return [one for one in tensors if isinstance(one, dict)] if isinstance(tensors, list) else []
+    return [tensor for tensor in tensors if isinstance(tensor, dict)] if isinstance(tensors, list) else []
 
 
 def _layers(info: LayerInfo) -> list[dict[str, Any]]:
@@ -479,7 +479,9 @@ def _convert_timing(path: Path) -> _Conversion:
     if assumed := timing.assumed.partition("; ")[2]:
         changes.append(assumed)
     remarks = [] if timing.latency_ms else ["no latencyMs, the only column that trex reads"]
-    remarks += [one.message for one in timing.diagnostics if one.severity is not Severity.INFO]
+    remarks += [
+        diagnostic.message for diagnostic in timing.diagnostics if diagnostic.severity is not Severity.INFO
+    ]
     return rows, changes, remarks
 
 

@@ -12,7 +12,8 @@ from textual.screen import Screen
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.report.views.layers import layers_document
+from trex_tui.report.render_json import row_objects
+from trex_tui.report.views.layers import layers_table
 from trex_tui.text import plural, printable, shorten_middle
 
 MOST_BYTES = 74_994
@@ -28,8 +29,8 @@ def copy_names(screen: Screen[Any], layers: Sequence[Layer]) -> None:
 
 def copy_json(screen: Screen[Any], engine: Engine, layers: Sequence[Layer]) -> None:
     """Copy layers as `layers --format json` prints them; one of them alone without a list."""
-    document = layers_document(engine, layers, ALL_COLUMNS)["layers"]
-    text = json.dumps(document[0] if len(layers) == 1 else document, indent=2)
+    rows = row_objects(layers_table(engine, layers, ALL_COLUMNS))
+    text = json.dumps(rows[0] if len(layers) == 1 else rows, indent=2)
     _copy(screen, text, layers, f"{plural(len(layers), 'layer')} as JSON", "JSON of ")
 
 
@@ -41,10 +42,10 @@ def _copy(screen: Screen[Any], text: str, layers: Sequence[Layer], many: str, on
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     screen.app.copy_to_clipboard(text)
     name = shorten_middle(printable(layers[0].name), _MOST_NAME)
-    screen.notify(copied_words(one + name if len(layers) == 1 else many, text, os.environ), markup=False)
+    screen.notify(describe_copy(one + name if len(layers) == 1 else many, text, os.environ), markup=False)
 
 
-def copied_words(what: str, text: str, environ: Mapping[str, str]) -> str:
+def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
     """What was copied, and what may keep it from arriving.
 
     Args:

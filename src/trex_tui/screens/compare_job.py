@@ -17,10 +17,9 @@ from trex_tui.artifacts import ArtifactSet, scan
 from trex_tui.config import recent_file
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
-from trex_tui.screens.dialogs import ChooseScreen
-from trex_tui.screens.open import OpenScreen
-from trex_tui.screens.reload import corresponding, places_of, same_set
-from trex_tui.screens.services import engines_at_hand, listed_sets, services_of
+from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
+from trex_tui.screens.reload import corresponding, find_paths, same_set
+from trex_tui.screens.services import engines_at_hand, get_services, listed_sets
 from trex_tui.screens.settings import read_recent, remember_opened
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
@@ -36,7 +35,7 @@ class Tie:
 
     def layer_in(self, engine: Engine) -> int | None:
         """Index of the layer that it holds of an engine; None if it holds none."""
-        return next((index for one, index in self.ends if one is engine), None)
+        return next((index for owner, index in self.ends if owner is engine), None)
 
     def moved(self, old: Engine, new: Engine) -> Tie | None:
         """The same after an engine was read again; None if its layer is gone."""
@@ -70,32 +69,32 @@ class Choice:
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
         """An engine was read again."""
-        self.others = tuple(new if one is old else one for one in self.others)
+        self.others = tuple(new if other is old else other for other in self.others)
         self.baseline = new if self.baseline is old else self.baseline
-        self.ties = tuple(tie for one in self.ties if (tie := one.moved(old, new)) is not None)
+        self.ties = tuple(moved for tie in self.ties if (moved := tie.moved(old, new)) is not None)
 
 
-def place_of(comparison: Comparison | None, engine: Engine) -> int:
+def find_engine_index(comparison: Comparison | None, engine: Engine) -> int:
     """Place of an engine in a comparison.
 
     Raises:
         ValueError: It is not in it.
     """
-    for place, one in enumerate(comparison.engines if comparison else ()):
-        if one is engine:
-            return place
+    for number, compared in enumerate(comparison.engines if comparison else ()):
+        if compared is engine:
+            return number
     raise ValueError(f"{engine.name} is not compared")
 
 
-def pins_of(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
+def make_pins(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
     """Ties as a comparison of these engines takes them; those without the baseline mean nothing to it."""
     pins = []
     for tie in ties:
         first = tie.layer_in(engines[0])
-        for place, engine in enumerate(engines[1:], start=1):
+        for number, engine in enumerate(engines[1:], start=1):
             layer = tie.layer_in(engine)
             if first is not None and layer is not None:
-                pins.append(Pin(first, place, layer))
+                pins.append(Pin(first, number, layer))
     return pins
 
 
@@ -109,8 +108,8 @@ def is_same_set(source: ArtifactSet, engine: Engine) -> bool:
 def leads_to(path: str, engine: Engine) -> bool:
     """Whether a path is where an engine lies."""
     real = os.path.realpath(path)
-    places = [engine.source.directory, *engine.source.files.values()]
-    return any(os.path.realpath(place) == real for place in places)
+    paths = [engine.source.directory, *engine.source.files.values()]
+    return any(os.path.realpath(known) == real for known in paths)
 
 
 MOST_OFFERS = 200
@@ -178,11 +177,11 @@ class CompareJob:
         """All engines: the baseline, then the others in the order in which they came."""
         everyone = (self.engine, *self.choice.others)
         first = self.choice.baseline or self.engine
-        return (first, *(one for one in everyone if one is not first))
+        return (first, *(engine for engine in everyone if engine is not first))
 
     @property
     def place(self) -> int:
-        return place_of(self.comparison, self.engine)
+        return find_engine_index(self.comparison, self.engine)
 
     def compare_with(self, others: Iterable[Engine]) -> None:
         """Compare with these engines, once somebody looks."""
@@ -235,7 +234,7 @@ class CompareJob:
             self.comparison = None
         self._wait(f"Comparing {_name(engines[0])} with {', '.join(map(_name, engines[1:]))} …")
         choice = self.choice
-        pins = pins_of(engines, choice.ties)
+        pins = make_pins(engines, choice.ties)
         self._in_thread(
             self._compare, self._number, engines, choice.align, pins, choice.per_batch, group="compare"
         )
@@ -290,7 +289,7 @@ class CompareJob:
         offers: list[Engine | ArtifactSet | str] = [offer for offer in at_hand if offer not in taken]
         recent = [path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)]
         offers += recent[: max(0, MOST_OFFERS - len(offers))]
-        texts = {str(number): _offer_words(offer) for number, offer in enumerate(offers)}
+        texts = {str(number): _format_offer(offer) for number, offer in enumerate(offers)}
 
         def chosen(key: str | None) -> None:
             offer = offers[int(key)] if key else None
@@ -338,7 +337,7 @@ class CompareJob:
         self._wanted = wanted
         self._wait(f"Reading {wanted.source if isinstance(wanted.source, str) else wanted.source.name} …")
         self._in_thread(
-            self._read_engine, wanted, services_of(self._screen).load_options, group="compare-read"
+            self._read_engine, wanted, get_services(self._screen).load_options, group="compare-read"
         )
 
     def _read_engine(self, wanted: WantedEngine, options: LoadOptions) -> None:
@@ -387,13 +386,13 @@ class CompareJob:
 
     def _read_others(self, others: tuple[Engine, ...]) -> None:
         self._wait("Reading the other engines again …")
-        self._in_thread(self._reread, others, services_of(self._screen).load_options, group="compare-read")
+        self._in_thread(self._reread, others, get_services(self._screen).load_options, group="compare-read")
 
     def _reread(self, others: Sequence[Engine], options: LoadOptions) -> None:
         pairs, problems = [], []
         for old in others:
             try:
-                source = same_set(scan(places_of(old)), old)
+                source = same_set(scan(find_paths(old)), old)
                 pairs.append((old, load(source, options)))
             except Exception as error:  # noqa: BLE001 - it stays as it was
                 problems.append(sentence(error))
@@ -430,7 +429,7 @@ class CompareJob:
                 if self.choice.others:
                     self.start()
 
-        options = {one.value: _ALIGN_WORDS[one] for one in Align}
+        options = {align.value: _ALIGN_WORDS[align] for align in Align}
         self._ask("Match layers by", options, chosen, self.choice.align.value)
 
     def toggle_per_batch(self) -> None:
@@ -443,7 +442,7 @@ def _name(engine: Engine) -> str:
     return shorten_middle(printable(engine.name), _MOST_NAME)
 
 
-def _offer_words(offer: Engine | ArtifactSet | str) -> str:
+def _format_offer(offer: Engine | ArtifactSet | str) -> str:
     if isinstance(offer, str):
         return f"opened lately: {shorten_middle(printable(offer), _MOST_NAME)}"
     if isinstance(offer, ArtifactSet):

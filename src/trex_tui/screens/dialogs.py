@@ -1,8 +1,9 @@
-"""What the small windows over a screen have in common."""
+"""The small windows over a screen: text, a choice, columns, a line to type, a path."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from textual import events, on
@@ -15,6 +16,9 @@ from textual.screen import ModalScreen, Screen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from trex_tui.errors import TrexError
+from trex_tui.report.path_completion import common_beginning, completions, typed_path
+from trex_tui.screens.services import compute
 from trex_tui.text import printable, shorten_middle
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import KeyFooter
@@ -112,11 +116,11 @@ class TextScreen(Dialog[None]):
         yield window
 
 
-class Options(OptionList):
+class ChoiceList(OptionList):
     """An option list for vim hands; in a window it looks like one."""
 
     DEFAULT_CSS = """
-    Options.dialog {
+    ChoiceList.dialog {
         padding: 0;
         &:focus { background-tint: transparent; }
         &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
@@ -160,14 +164,14 @@ class ChooseScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         options = [Option(Content(printable(text))) for text in self._options.values()]
-        choices = Options(*options, classes="dialog")
+        choices = ChoiceList(*options, classes="dialog")
         choices.border_title = Content(self._title).markup  # names in it are no markup
         choices.border_subtitle = "Enter chooses · Esc closes"
         yield choices
 
     def on_mount(self) -> None:
         keys = list(self._options)
-        choices = self.query_one(Options)
+        choices = self.query_one(ChoiceList)
         choices.highlighted = keys.index(self._current) if self._current in keys else 0
 
     @on(OptionList.OptionSelected)
@@ -196,7 +200,7 @@ def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> N
     table.app.push_screen(ChooseScreen("Sort by", options, table.current_column or current), sort)
 
 
-class _Columns(Options):
+class _Columns(ChoiceList):
     """The list; Enter accepts it as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -350,7 +354,7 @@ class PromptScreen(Dialog[Result]):
             self.choices.highlighted = chosen
             self.chosen(chosen)
 
-    def chosen(self, place: int) -> None:
+    def chosen(self, index: int) -> None:
         """The arrows or the mouse chose from the list."""
         raise NotImplementedError
 
@@ -362,3 +366,75 @@ class PromptScreen(Dialog[Result]):
         """The keyboard stays with the line."""
         if event.widget is not self:
             self.line.focus()
+
+
+class OpenScreen(PromptScreen[str]):
+    """The result is a path, as it is to be opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", priority=True)]
+
+    title_text = "Open"
+    hint = "Tab completes · ↑ ↓ choose · Enter opens · Esc closes"
+    placeholder = "directory or file; below: opened lately"
+
+    def __init__(self, recent: Sequence[str] = (), text: str = "", remark: str = "") -> None:
+        super().__init__(text, remark)
+        self._recent = list(recent)
+        self._offered: list[str] = []
+        self._filled_in = ""
+        """What the list put into the line: that is no reason for another list."""
+        self._followed = ""
+        """What the list is about."""
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._follow(self.line.value)
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        if event.value not in (self._filled_in, self._followed):
+            self.say("")
+            self._follow(event.value)
+
+    def _follow(self, text: str) -> None:
+        self._filled_in, self._followed = "", text
+        if text.strip():
+            make, take = partial(completions, text), partial(self._take_completions, text)
+            compute(self, "The completion of paths", make, take, self._refuse_completions)
+        else:
+            self._show(self._recent)
+
+    def _take_completions(self, text: str, paths: list[str]) -> None:
+        if text == self.line.value:
+            self._show(paths)
+
+    def _refuse_completions(self, problem: str) -> bool:
+        self.say(problem)
+        return True
+
+    def _show(self, paths: list[str]) -> None:
+        self._offered = paths
+        self.offer(paths)
+
+    def chosen(self, index: int) -> None:
+        self._fill_in(self._offered[index])
+
+    def _fill_in(self, text: str) -> None:
+        self._filled_in = text
+        self.line.value = text
+        self.line.cursor_position = len(text)
+
+    def action_complete(self) -> None:
+        """Type what all that is offered has in common; go into the directory that the line names."""
+        text = self.line.value
+        if not text.strip():
+            return
+        self._fill_in(common_beginning(completions(text), text))
+        self._follow(self.line.value)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        try:
+            self.dismiss(typed_path(event.value))
+        except TrexError as error:
+            self.say(str(error))

@@ -271,7 +271,7 @@ class EngineScreen(MainScreen, EngineHolder):
     def stand_on(self, layer: Layer) -> None:
         """Make a layer the current one, wherever it is; a filter that hides it is cleared."""
         self._choose(layer)
-        if all(one is not layer for one in self.matching):
+        if all(matching is not layer for matching in self.matching):
             self.filter_text = ""
         self._show_current_layer()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,16 +16,18 @@ from trex_tui.analysis.timing import EndToEnd, end_to_end
 from trex_tui.artifacts import ArtifactSet, Discovery
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import ArtifactError, Severity
+from trex_tui.report.document import Column
 from trex_tui.screens.compare_job import MOST_OTHERS
 from trex_tui.screens.dialogs import TextScreen
 from trex_tui.screens.main_screen import MainScreen, TooSmall
 from trex_tui.screens.services import EngineHolder, ReloadAsked
 from trex_tui.screens.text_screens import diagnostic_lines
-from trex_tui.text import format_bytes, format_ms, plural, printable
+from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine, missing_parts
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_columns import textual_columns
+from trex_tui.widgets.table_model import Column as TableColumn
 from trex_tui.widgets.text_view import TextLine
 from trex_tui.widgets.theme import precision_style
 
@@ -45,7 +47,7 @@ class EngineRow:
         return cls(source, engine, end_to_end(engine))
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What there may be no room for in the table: where it lies, what ran it, or why it cannot be read."""
         if self.error is not None:
             return f"cannot be read: {self.error.diagnostic.message}"
@@ -149,7 +151,7 @@ class EnginesScreen(MainScreen, EngineHolder):
     @on(RowHighlighted)
     def _say_row(self) -> None:
         row = self.table.cursor_item
-        self.query_one("#engines-words", SummaryLine).text = row.in_words if row else ""
+        self.query_one("#engines-words", SummaryLine).text = row.description if row else ""
 
     def action_notes(self) -> None:
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]
@@ -178,8 +180,8 @@ class EnginesScreen(MainScreen, EngineHolder):
 
     def action_compare(self) -> None:
         """Compare the marked engines; the one marked first is the baseline."""
-        found = {row.source.name: row for row in self._rows}
-        rows = [found[name] for name in self._marked if name in found]
+        by_name = {row.source.name: row for row in self._rows}
+        rows = [by_name[name] for name in self._marked if name in by_name]
         lacking = [row.source.name for row in rows if row.engine is None]
         if len(rows) < 2:
             words = "Mark two engines or more with Space; the first is what the others are compared with."
@@ -205,64 +207,12 @@ class EnginesScreen(MainScreen, EngineHolder):
             )
 
 
-def _columns() -> list[Column[EngineRow]]:
-    return [
-        Column("name", "Engine", lambda row: row.source.name, flex=True, width=20),
-        Column("device", "Device", _of_engine(lambda engine: engine.device_name), width=24, priority=4),
-        Column(
-            "tensorrt", "TensorRT", _of_engine(lambda engine: engine.tensorrt_version), width=9, priority=5
-        ),
-        Column(
-            "precision",
-            "Prec",
-            _of_engine(lambda engine: engine.precision.value if engine.precision else None),
-            width=5,
-            priority=1,
-            style=lambda row: precision_style(row.engine.precision) if row.engine else None,
-        ),
-        _number("layers", "Layers", _of_engine(lambda engine: len(engine.layers)), str, 7, 2),
-        _number(
-            "median_ms",
-            "Median ms",
-            lambda row: row.latency.summary.median_ms if row.latency else None,
-            format_ms,
-            11,
-            0,
-        ),
-        _number(
-            "throughput_qps",
-            "qps",
-            lambda row: row.latency.throughput_qps if row.latency else None,
-            "{:.1f}".format,
-            9,
-            1,
-        ),
-        _number(
-            "latency_sum_ms",
-            "Σ layers ms",
-            _of_engine(lambda engine: engine.latency_sum_ms),
-            format_ms,
-            12,
-            3,
-        ),
-        _number("weights", "Weights", _of_engine(lambda engine: engine.weights_bytes), format_bytes, 9, 6),
-        Column("notes", "Missing", _notes, width=14, priority=1, style=lambda _: "$warning"),
-    ]
-
-
 def _of_engine(get: Callable[[Engine], object]) -> Callable[[EngineRow], object]:
     return lambda row: None if row.engine is None else get(row.engine)
 
 
-def _number(
-    key: str,
-    title: str,
-    value: Callable[[EngineRow], object],
-    text: Callable[[Any], str],
-    width: int,
-    priority: int,
-) -> Column[EngineRow]:
-    return Column(key, title, value, format=text, align="right", width=width, priority=priority)
+def _of_latency(get: Callable[[EndToEnd], object]) -> Callable[[EngineRow], object]:
+    return lambda row: None if row.latency is None else get(row.latency)
 
 
 def _notes(row: EngineRow) -> str:
@@ -271,3 +221,41 @@ def _notes(row: EngineRow) -> str:
     if row.engine is None:
         return "reading …"
     return next(iter(missing_parts(row.engine)), "")
+
+
+_precision = _of_engine(lambda engine: engine.precision.value if engine.precision else None)
+_COLUMNS = (
+    Column("name", "Engine", value=lambda row: row.source.name, width=20, flex=True),
+    Column("device", "Device", value=_of_engine(lambda engine: engine.device_name), width=24, priority=4),
+    Column("tensorrt", "TensorRT", value=_of_engine(lambda engine: engine.tensorrt_version), width=9, priority=5),
+    Column("precision", "Prec", value=_precision, width=5, priority=1),
+    Column(
+        "layers", "Layers", value=_of_engine(lambda engine: len(engine.layers)), is_number=True, format=str,
+        width=7, priority=2,
+    ),
+    Column(
+        "median_ms", "Median ms", value=_of_latency(lambda latency: latency.summary.median_ms), is_number=True,
+        width=11,
+    ),
+    Column(
+        "throughput_qps", "qps", value=_of_latency(lambda latency: latency.throughput_qps), is_number=True,
+        format="{:.1f}".format, width=9, priority=1,
+    ),
+    Column(
+        "latency_sum_ms", "Σ layers ms", value=_of_engine(lambda engine: engine.latency_sum_ms), is_number=True,
+        width=12, priority=3,
+    ),
+    Column(
+        "weights", "Weights", value=_of_engine(lambda engine: engine.weights_bytes), is_number=True,
+        format=format_bytes, width=9, priority=6,
+    ),
+    Column("notes", "Missing", value=_notes, width=14, priority=1),
+)  # fmt: skip
+
+
+def _columns() -> list[TableColumn[EngineRow]]:
+    return textual_columns(
+        _COLUMNS,
+        precision={"style": lambda row: precision_style(row.engine.precision) if row.engine else None},
+        notes={"style": lambda _: "$warning"},
+    )

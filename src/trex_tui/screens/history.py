@@ -58,7 +58,7 @@ def choose_neighbour(
         go(neighbours[0].layer)
     else:
         room = max(16, int(screen.app.size.width * 0.96) - 8 - 36)
-        options = {str(one.layer.index): _option(one, room) for one in neighbours}
+        options = {str(neighbour.layer.index): _option(neighbour, room) for neighbour in neighbours}
         title = f"{'Consumers' if outgoing else 'Producers'} of layer {layer.index}"
         screen.app.push_screen(
             ChooseScreen(title, options), lambda key: go(engine.layers[int(key)]) if key is not None else None

@@ -22,11 +22,10 @@ from trex_tui.report.views.build_details import layer_build_lines
 from trex_tui.report.views.layer_details import Line, group_lines, layer_lines
 from trex_tui.report.views.lint import layer_finding_lines, layer_marks
 from trex_tui.screens.build_job import BuildJob
-from trex_tui.screens.computation import compute
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerJumped, NeighboursAsked, ShowsBuild, ShowsLint, TablePane
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import compute, get_services
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
@@ -59,8 +58,8 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.build: BuildFacts | None = None
 
     def compose(self) -> ComposeResult:
-        chosen = services_of(self).settings.grouping
-        if chosen in {one.value for one in Grouping}:
+        chosen = get_services(self).settings.grouping
+        if chosen in {grouping.value for grouping in Grouping}:
             self.table.group_by(Grouping(chosen))
         yield self.table
         yield self.details
@@ -164,7 +163,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._show_side()
 
     def open_row(self, row: object) -> None:  # noqa: ARG002 - its details are beside it already
-        self.go_to_words()
+        self.focus_words()
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
@@ -186,7 +185,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._grouped()
 
     def action_choose_grouping(self) -> None:
-        options = {one.value: one.value for one in Grouping}
+        options = {grouping.value: grouping.value for grouping in Grouping}
         screen = ChooseScreen("Show the layers", options, self.table.grouping.value)
         self.app.push_screen(screen, self._group)
 
@@ -197,7 +196,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     def _grouped(self) -> None:
         self._show_side()
-        services_of(self).remember(grouping=self.table.grouping.value)
+        get_services(self).remember(grouping=self.table.grouping.value)
 
     def action_toggle_order(self) -> None:
         self.table.toggle_order()

@@ -158,7 +158,7 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._step = here.layers.index(layer.index)
             self._explain(from_top=False)
 
-    def layer_of(self, row: Entry) -> Layer | None:
+    def get_layer(self, row: Entry) -> Layer | None:
         """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""
         if not row.layers:
             return None
@@ -216,7 +216,7 @@ class LintPane(TablePane[Entry], ShowsLint):
 
     def action_suppress(self) -> None:
         entry = self.table.cursor_item
-        if entry is None or entry.judged is None or entry.suppressed is not None:
+        if entry is None or entry.severity is None:
             self.notify("Only a finding can be left out.", markup=False)
             return
         self.post_message(SuppressionAsked(entry.rule, entry.layers))

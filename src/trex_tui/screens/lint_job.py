@@ -22,8 +22,8 @@ from trex_tui.lint.config import LintConfig, Suppression, find_config
 from trex_tui.lint.model import LintResult
 from trex_tui.lint.registry import registry
 from trex_tui.lint.suppression import append_suppression, make_filter
-from trex_tui.screens.computation import AnswerFailed
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
+from trex_tui.screens.services import AnswerFailed
 from trex_tui.text import plural, printable
 
 RULES = "The rules"
@@ -53,7 +53,7 @@ class ReasonScreen(PromptScreen[str]):
         super().on_mount()
         self.offer([])
 
-    def chosen(self, place: int) -> None:
+    def chosen(self, index: int) -> None:
         """Nothing is offered."""
 
     @on(Input.Submitted)

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
 
-from trex_tui.analysis.memory import LiveTensor, MemoryTotal, memory_by_kind
+from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by_kind
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Table
@@ -24,14 +24,13 @@ from trex_tui.report.views.memory import (
     describe_live,
     describe_peak,
     describe_tensors,
-    live_here,
     main_column,
     memory_figures,
     unknown_sentences,
     weights_sentence,
 )
-from trex_tui.screens.computation import compute
 from trex_tui.screens.pane import LayerTablePane
+from trex_tui.screens.services import compute
 from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import bar_lines, kind_style_of
@@ -144,7 +143,7 @@ class MemoryPane(LayerTablePane):
             self._live_section(width),
             self._peak_section(width),
             *self._total_sections(width),
-            [sentence_line(one, "$warning") for one in self._unknown()],
+            [sentence_line(sentence, "$warning") for sentence in self._unknown()],
         )
 
     def _unknown(self) -> list[str]:
@@ -156,7 +155,7 @@ class MemoryPane(LayerTablePane):
             return []
         if layer.index == self.figures.activations.peak_index:
             return []
-        alive = live_here(self.figures, layer.index)
+        alive = live_at(self.figures.values, layer.index)
         title = f"Live at layer {layer.index}: {plural(len(alive), 'tensor')}"
         return [heading_line(title), *self._tensor_lines(alive, width)]
 
@@ -191,20 +190,20 @@ class MemoryPane(LayerTablePane):
 
 def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
     """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
-    types = [printable(one.type) for one in values]
+    types = [printable(value.type) for value in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
     room = width - _SIZE - _SPAN - widest - 3 * _GAP
-    is_beside = room >= max(cell_len(printable(one.name)) for one in values)
+    is_beside = room >= max(cell_len(printable(value.name)) for value in values)
     gap = " " * _GAP
     head = f"{'bytes':>{_SIZE}}{gap}{'layers':<{_SPAN}}{gap}{'shape and type':<{widest}}{gap}"
     lines = [TextLine(Content.styled(head + ("name" if is_beside else ""), "$muted"))]
-    for one, type_words in zip(values, types, strict=True):
-        figures = f"{one.size:>{_SIZE}}{gap}{one.span:<{_SPAN}}{gap}"
+    for value, type_words in zip(values, types, strict=True):
+        figures = f"{value.size:>{_SIZE}}{gap}{value.span:<{_SPAN}}{gap}"
         if is_beside:
-            name = printable(one.name)
+            name = printable(value.name)
             lines.append(TextLine(Content.assemble(figures, fit(type_words, widest), gap, (name, "$muted"))))
         else:
-            name = fit(one.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
+            name = fit(value.name, max(8, width - _SIZE - _GAP), middle=True).rstrip()
             lines.append(TextLine(Content(figures + type_words), _SIZE + _SPAN + 2 * _GAP))
             lines.append(TextLine(Content.assemble(" " * (_SIZE + _GAP), (name, "$muted"))))
     return lines
@@ -219,22 +218,22 @@ _TOTAL_COLUMNS = (
 
 def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
     def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> Table:
-        known = sorted((one for one in sizes if one[1] or one[2]), key=lambda one: -one[1])
+        known = sorted((size for size in sizes if size[1] or size[2]), key=lambda size: -size[1])
         rows = [
-            (total.key, total.layers, Cell(size, _size_words(size, unknown, total.layers)))
+            (total.key, total.layers, Cell(size, _format_size(size, unknown, total.layers)))
             for total, size, unknown in known
         ]
         styles = [kind_style_of(total.key) for total, _, _ in known]
         return Table(title.lower(), _TOTAL_COLUMNS, rows, title=title, styles=styles)
 
     tables = (
-        table("Weights", [(one, one.weights_bytes, one.weights_unknown) for one in totals]),
-        table("Touched", [(one, one.footprint_bytes, one.footprint_unknown) for one in totals]),
+        table("Weights", [(total, total.weights_bytes, total.weights_unknown) for total in totals]),
+        table("Touched", [(total, total.footprint_bytes, total.footprint_unknown) for total in totals]),
     )
-    return [one for one in tables if one.rows]
+    return [shown for shown in tables if shown.rows]
 
 
-def _size_words(size: int, unknown: int, layers: int) -> str:
+def _format_size(size: int, unknown: int, layers: int) -> str:
     if unknown == layers:
         return "unknown"
     return f"≥ {format_bytes(size)}" if unknown else format_bytes(size)

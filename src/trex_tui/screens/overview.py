@@ -40,9 +40,9 @@ from trex_tui.report.views.timing import (
     run_facts,
     throughput_facts,
 )
-from trex_tui.screens.computation import compute
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
+from trex_tui.screens.services import compute
 from trex_tui.text import MISSING, format_ms, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
@@ -141,8 +141,8 @@ class OverviewPane(LayerTablePane, ShowsLint):
         """Stand on the layer; it joins the list if it is none of the hottest."""
         if layer is None:
             return
-        is_shown = any(one is layer for one in self._layers)
-        extra = layer if is_shown and not any(one is layer for one in self._hot) else None
+        is_shown = any(shown is layer for shown in self._layers)
+        extra = layer if is_shown and not any(hot is layer for hot in self._hot) else None
         if extra is not self._extra:
             self._show_hot(extra)
         super().show_layer(layer)
@@ -197,7 +197,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         )
 
     def _doubt_lines(self) -> list[TextLine]:
-        return [sentence_line(one, "$warning") for one in doubt_sentences(self.engine)]
+        return [sentence_line(sentence, "$warning") for sentence in doubt_sentences(self.engine)]
 
     def _finding_lines(self) -> list[TextLine]:
         title = heading_line("Findings")
@@ -237,8 +237,8 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return [(label, MISSING if value == "…" else value) for label, value in facts]
 
     def _condition_lines(self) -> list[TextLine]:
-        told = condition_facts(self.engine, conditions.utc_now())
-        return [heading_line("Capture"), *fact_lines(told)] if told else []
+        facts = condition_facts(self.engine, conditions.utc_now())
+        return [heading_line("Capture"), *fact_lines(facts)] if facts else []
 
     def _share_lines(self, width: int) -> list[TextLine]:
         return sections(*self._share_sections(width))

@@ -20,7 +20,7 @@ from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import bring_to_top, has_room, is_open
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import get_services
 from trex_tui.text import format_ms, printable, shorten_middle
 from trex_tui.widgets.actions import Action, Place, actions_in, key_label
 
@@ -31,7 +31,7 @@ MOST_LAYERS = 40
 _SLOWEST = 5
 
 
-class Palette(CommandPalette):
+class CommandWindow(CommandPalette):
     """Textual's palette, which may be asked for a command more than once, and in a terminal without room for it."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
@@ -60,7 +60,9 @@ class Commands(Provider):
             yield DiscoveryHit(Text(command.title), command.callback, text=command.title, help=command.help)
         screen = self.screen
         if isinstance(screen, EngineScreen):
-            for layer in sorted(screen.engine.layers, key=lambda one: -(one.latency_ms or 0.0))[:_SLOWEST]:
+            for layer in sorted(screen.engine.layers, key=lambda layer: -(layer.latency_ms or 0.0))[
+                :_SLOWEST
+            ]:
                 title = _layer_title(layer)
                 yield DiscoveryHit(
                     title, partial(screen.go_to, layer), text=title.plain, help=_layer_help(layer)
@@ -83,11 +85,11 @@ class Commands(Provider):
     def _actions(self) -> list[Action]:
         places = getattr(self.screen, "help_places", [Place.EVERYWHERE])
         wanted = [place for place in places if place not in (Place.MOVE, Place.DIALOG)]
-        found = [action for place in wanted for action in actions_in(place)]
-        return [action for action in found if action.id != "app.palette" and not action.bound_by_widget]
+        actions = [action for place in wanted for action in actions_in(place)]
+        return [action for action in actions if action.id != "app.palette" and not action.bound_by_widget]
 
     def _runner(self, action: Action) -> Callable[[], Awaitable[None]]:
-        return partial(services_of(self.screen).run_where_focused, action.action)
+        return partial(get_services(self.screen).run_where_focused, action.action)
 
     def _system_commands(self) -> list[SystemCommand]:
         return list(self.app.get_system_commands(self.screen))
@@ -101,7 +103,7 @@ class Commands(Provider):
         if not isinstance(screen, EngineScreen):
             return []
         try:
-            found = sorted(filter_layers(screen.engine, query), key=lambda layer: len(layer.name))
+            matching = sorted(filter_layers(screen.engine, query), key=lambda layer: len(layer.name))
         except FilterError:
             return []
         return [
@@ -112,7 +114,7 @@ class Commands(Provider):
                 text=_layer_title(layer).plain,
                 help=_layer_help(layer),
             )
-            for layer in found[:MOST_LAYERS]
+            for layer in matching[:MOST_LAYERS]
         ]
 
 

@@ -14,23 +14,23 @@ from trex_tui.errors import ArtifactError
 from trex_tui.text import format_ms, plural
 
 
-def same_set(found: Discovery, engine: Engine) -> ArtifactSet:
+def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
     """The set that an engine came from, among those that are there now.
 
     Raises:
         ArtifactError: It is gone.
     """
     old = set(engine.source.files.values())
-    for one in found.sets:
-        if one.name == engine.name and one.directory == engine.source.directory:
-            return one
-    shared = [one for one in found.sets if old & set(one.files.values())]
+    for source in discovery.sets:
+        if source.name == engine.name and source.directory == engine.source.directory:
+            return source
+    shared = [source for source in discovery.sets if old & set(source.files.values())]
     if not shared:
         raise ArtifactError(engine.source.directory, f"the files of {engine.name} are gone")
-    return max(shared, key=lambda one: len(old & set(one.files.values())))
+    return max(shared, key=lambda source: len(old & set(source.files.values())))
 
 
-def places_of(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
+def find_paths(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
     """Where to look for an engine's files again: where it was found, if it lies there, else where they are.
 
     Args:

@@ -1,12 +1,15 @@
-"""What screens ask of the application, without knowing its class."""
+"""What screens ask of the application, without knowing its class, and of threads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from textual.dom import DOMNode
 from textual.message import Message
+
+from trex_tui.crash_log import internal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from trex_tui.artifacts import ArtifactSet
     from trex_tui.engine.engine import Engine
     from trex_tui.screens.settings import Settings
+
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -27,6 +32,19 @@ class ReloadAsked(Message):
 @dataclass
 class ReadingCancelled(Message):
     """A person no longer waits for what is being read."""
+
+
+@dataclass
+class AnswerFailed(Message):
+    """There will be no answer, and who waits for it cannot say so: the app says it to the person.
+
+    Attributes:
+        what: What failed, for a person: "The memory figures".
+        problem: Why, in a sentence.
+    """
+
+    what: str
+    problem: str
 
 
 class Services(Protocol):
@@ -52,7 +70,7 @@ class Services(Protocol):
         """Run an action as if its key had been pressed where the keyboard is."""
 
 
-def services_of(node: DOMNode) -> Services:
+def get_services(node: DOMNode) -> Services:
     """Return the application that a screen or pane is part of."""
     return cast("Services", node.app)
 
@@ -71,7 +89,7 @@ class EngineHolder:
 
 def engines_at_hand(node: DOMNode) -> list[Engine]:
     """Engines that need not be read: captured, on a list, and on the screens that are open."""
-    engines = list(services_of(node).captured)
+    engines = list(get_services(node).captured)
     for holder in _holders(node):
         engines += holder.held_engines()
     return list(dict.fromkeys(engines))
@@ -84,3 +102,37 @@ def listed_sets(node: DOMNode, *, unread: bool = False) -> list[ArtifactSet]:
 
 def _holders(node: DOMNode) -> list[EngineHolder]:
     return [screen for screen in node.app.screen_stack if isinstance(screen, EngineHolder)]
+
+
+def compute(
+    node: DOMNode,
+    what: str,
+    make: Callable[[], Answer],
+    take: Callable[[Answer], object],
+    refuse: Callable[[str], bool],
+    *,
+    group: str = "default",
+) -> None:
+    """Compute in a thread what a widget waits for. An error that nobody expected costs this answer, not the app.
+
+    Args:
+        node: The widget or screen: the answer comes in its queue. A second computation of its group replaces the first.
+        what: What is computed, for a person: "The memory figures".
+        make: Computes the answer.
+        take: Takes it.
+        refuse: Says, where the answer would have been, why there is none; False if nobody sees it there.
+    """
+
+    def run() -> None:
+        try:
+            answer = make()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the app goes on
+            node.call_later(fail, internal(error))
+        else:
+            node.call_later(take, answer)
+
+    def fail(problem: str) -> None:
+        if not refuse(problem):
+            node.post_message(AnswerFailed(what, problem))
+
+    node.run_worker(run, thread=True, exclusive=True, group=group)

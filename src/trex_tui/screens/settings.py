@@ -116,7 +116,7 @@ def _text(value: object) -> str | None:
 
 
 def _names(value: object) -> tuple[str, ...] | None:
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
         return tuple(dict.fromkeys(value))
     return None
 
@@ -124,7 +124,7 @@ def _names(value: object) -> tuple[str, ...] | None:
 def _sort(value: object) -> tuple[tuple[str, bool], ...] | None:
     if not isinstance(value, list):
         return None
-    keys = [tuple(one) for one in value if isinstance(one, list) and len(one) == 2]
+    keys = [tuple(key) for key in value if isinstance(key, list) and len(key) == 2]
     right = all(isinstance(name, str) and isinstance(descends, bool) for name, descends in keys)
     return tuple(keys) if right and len(keys) == len(value) else None
 

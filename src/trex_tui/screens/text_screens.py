@@ -96,13 +96,14 @@ _EMPTY = TextLine(Content(""))
 def diagnostic_lines(diagnostics: Iterable[Diagnostic]) -> list[TextLine]:
     """Severity, place and sentence of each, with an empty line between."""
     lines: list[TextLine] = []
-    for one in diagnostics:
+    for diagnostic in diagnostics:
         lines += [_EMPTY] if lines else []
-        lines.append(TextLine(Content.styled(one.severity.value, severity_style(one.severity))))
-        place = " · ".join(part for part in (one.file.name if one.file else "", one.where) if part)
-        if place:
-            lines.append(TextLine(Content.styled(f"  {printable(place)}", "$muted"), 2))
-        lines.append(TextLine(Content(f"  {printable(one.message)}"), 2))
+        lines.append(TextLine(Content.styled(diagnostic.severity.value, severity_style(diagnostic.severity))))
+        file = diagnostic.file.name if diagnostic.file else ""
+        where = " · ".join(part for part in (file, diagnostic.where) if part)
+        if where:
+            lines.append(TextLine(Content.styled(f"  {printable(where)}", "$muted"), 2))
+        lines.append(TextLine(Content(f"  {printable(diagnostic.message)}"), 2))
     return lines
 
 

@@ -17,7 +17,8 @@ from trex_tui.engine.model import Layer
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.report.document import Table, number
 from trex_tui.report.views.engine import by_bound, by_tensor_cores, totals_table
-from trex_tui.widgets.table_model import bar, fit
+from trex_tui.text import format_bar
+from trex_tui.widgets.table_model import fit
 
 GAP = 2
 """Cells between a figure and what stands before it."""
@@ -51,7 +52,7 @@ def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
         [
             line(head, "bold $primary", "$muted"),
             *(
-                Content.assemble(line(row, style, ""), " " * GAP, (bar(fraction, length).rstrip(), style))
+                Content.assemble(line(row, style, ""), " " * GAP, (format_bar(fraction, length), style))
                 if length
                 else line(row, style, "")
                 for row, style, fraction in zip(grid, table.styles, _fractions(table), strict=True)

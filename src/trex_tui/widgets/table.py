@@ -33,7 +33,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.style import Style as ThemeStyle
 
-from trex_tui.text import MISSING
+from trex_tui.text import MISSING, format_bar
 from trex_tui.widgets.table_model import (
     GAP,
     MARGIN,
@@ -42,7 +42,6 @@ from trex_tui.widgets.table_model import (
     Row,
     SortKey,
     TableModel,
-    bar,
     clean,
     fit,
     place_columns,
@@ -158,7 +157,10 @@ def _cell(
     if place.bar_width and column.bar is not None:
         if place.text_width:
             yield " ", base
-        yield bar(column.bar(row), place.bar_width), looks.bar if looks is not None else base
+        yield (
+            format_bar(column.bar(row), place.bar_width).ljust(place.bar_width),
+            looks.bar if looks is not None else base,
+        )
 
 
 def _title(place: PlacedColumn[Row], arrow: str) -> str:

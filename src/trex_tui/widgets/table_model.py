@@ -11,7 +11,6 @@ one cell off shifts everything to its right.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -223,7 +222,6 @@ GAP = 1
 MIN_FLEX_WIDTH = 8
 """A flexible column shrinks to this before the line is cut."""
 
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _VARIATION_SELECTORS = dict.fromkeys(range(0xFE00, 0xFE10))
 
 
@@ -286,15 +284,6 @@ def clean(text: str) -> str:
     """Make `text` harmless, and drop variation selectors: terminals disagree about the width they give."""
     text = printable(text)
     return text if text.isascii() else text.translate(_VARIATION_SELECTORS)
-
-
-def bar(fraction: float | None, width: int) -> str:
-    """Draw `fraction` of `width` cells in steps of an eighth; anything above zero shows."""
-    if fraction is None or math.isnan(fraction) or fraction <= 0:
-        return " " * width
-    eighths = max(1, round(min(fraction, 1.0) * width * 8))
-    full, rest = divmod(eighths, 8)
-    return ("█" * full + (_EIGHTHS[rest] if rest else "")).ljust(width)
 
 
 def _needed(columns: Sequence[Column[Row]], *, bars: bool = True) -> int:

@@ -1,8 +1,7 @@
-"""Matches between the layers of two engines, as they are found: blocks that never merge, only grow.
+"""Alignment of the layers of two engines: by names and metadata, by structure, and at last by execution order.
 
-Layers matched without names: by what surrounds them, by what they are, and at last by when they run.
-
-The surroundings are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
+Matches grow into blocks, which never merge. Evidence is taken in order of strength; what contradicts itself is left out.
+Surroundings are compared by colour refinement (Weisfeiler and Leman, 1968): a layer's colour is its signature; each round
 adds the colours of those before and after it. A matched layer has the colour of its block for good. Equal colours that occur
 once in each engine are a match. From matched layers, matches spread along the graph wherever a neighbour has no double.
 """
@@ -191,7 +190,7 @@ def _count_alike(pairing: Pairing) -> bool:
         for side in (0, 1)
     ]
     common = (names[0] & names[1]).total()
-    least = min(one.total() for one in names)
+    least = min(name.total() for name in names)
     return least > 0 and common >= _LEAST_COMMON_NUMBERS * least
 
 
@@ -378,9 +377,9 @@ def foreign_ranges(pairing: Pairing) -> None:
         places: dict[str, list[int]] = defaultdict(list)
         plain = [layer for layer in pairing.open(1 - side) if not pairing.trait(1 - side, layer).parts.ends]
         candidates = sorted(plain, key=pairing.traits(1 - side).order.__getitem__)
-        for place, layer in enumerate(candidates):
+        for index, layer in enumerate(candidates):
             for node in pairing.trait(1 - side, layer).nodes:
-                places[node].append(place)
+                places[node].append(index)
         for layer in opaque:
             first, last = (
                 [place for node in end if node[0] != "@" for place in places.get(node, ())]
@@ -594,7 +593,7 @@ def _between_key(pairing: Pairing, side: int, layer: int) -> Hashable:
     if not traits.of[layer].passive:
         return None
     kind = traits.engine.layers[layer].kind.value
-    before = frozenset(labels[one] for one in traits.before[layer])
+    before = frozenset(labels[neighbour] for neighbour in traits.before[layer])
     after = frozenset(labels[one] for one in traits.after[layer])
     if (not before and not after) or OPEN in before or OPEN in after:
         return None

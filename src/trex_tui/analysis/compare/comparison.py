@@ -1,4 +1,4 @@
-"""What makes a comparison less than it seems, in sentences to say before any number."""
+"""Comparison of engines, and cautions: what makes it less than it seems, in sentences to say before any number."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def cautions(
         found.append(
             Caution(CautionKind.BATCH, None, f"All times are per sample: divided by the batch ({divisors}).")
         )
-    for place, engine in enumerate(engines):
-        found.extend(_of_engine(place, engine, sides[place]))
-        found.extend(_of_capture(place, f"{sides[place].label}: ", doubts(engine)))
-        if place != baseline:
-            found.extend(_of_model(place, aligned[place], sides[place], sides[baseline]))
-            found.extend(_of_device(place, engine, engines[baseline], sides[place], sides[baseline]))
-            found.extend(_of_build(place, sides[place], sides[baseline], per_batch=per_batch))
-            labels = sides[place].label, sides[baseline].label
-            found.extend(_of_capture(place, "", differences((engine, engines[baseline]), labels)))
+    for index, engine in enumerate(engines):
+        found.extend(_of_engine(index, engine, sides[index]))
+        found.extend(_of_capture(index, f"{sides[index].label}: ", doubts(engine)))
+        if index != baseline:
+            found.extend(_of_model(index, aligned[index], sides[index], sides[baseline]))
+            found.extend(_of_device(index, engine, engines[baseline], sides[index], sides[baseline]))
+            found.extend(_of_build(index, sides[index], sides[baseline], per_batch=per_batch))
+            labels = sides[index].label, sides[baseline].label
+            found.extend(_of_capture(index, "", differences((engine, engines[baseline]), labels)))
     return tuple(sorted(found, key=lambda one: (_GRAVITY.index(one.kind), one.engine or 0)))
 
 
@@ -89,7 +89,7 @@ def _of_device(place: int, engine: Engine, other: Engine, side: Side, first: Sid
         yield Caution(CautionKind.DEVICE, place, text)
     clocks = [reported_device(one.metadata).quantities for one in (engine, other)]
     for key, word in _CLOCKS.items():
-        ours, theirs = (one.get(key) for one in clocks)
+        ours, theirs = (clock.get(key) for clock in clocks)
         if ours and theirs and abs(ours - theirs) > 0.005 * theirs:
             yield Caution(
                 CautionKind.CLOCKS,
@@ -134,9 +134,9 @@ def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
 
 def _of_capture(place: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
     """As sentences."""
-    for one in conditions:
-        text = one.text if whose else f"{one.text[:1].upper()}{one.text[1:]}"
-        yield Caution(_OF_CONDITIONS.get(one.kind, CautionKind.CAPTURE), place, f"{whose}{text}.")
+    for condition in conditions:
+        text = condition.text if whose else f"{condition.text[:1].upper()}{condition.text[1:]}"
+        yield Caution(_OF_CONDITIONS.get(condition.kind, CautionKind.CAPTURE), place, f"{whose}{text}.")
 
 
 def compare(
@@ -173,7 +173,7 @@ def _compare(
     per_batch: bool,
 ) -> Comparison:
     traits = [Traits(engine) for engine in engines]
-    per = [_per(one, per_batch=per_batch) for one in traits]
+    per = [_per(trait, per_batch=per_batch) for trait in traits]
     found, aligned = partition(traits, baseline, mode, pins)
     sides = sides_of(traits, per, found)
     blocks = build_blocks(traits, baseline, per, found)
@@ -191,9 +191,9 @@ def _compare(
         verdicts=verdicts,
         differences=tuple(
             None
-            if place == baseline
-            else difference(place, baseline, blocks, sides, related=aligned[place].related)
-            for place in range(len(engines))
+            if index == baseline
+            else difference(index, baseline, blocks, sides, related=aligned[index].related)
+            for index in range(len(engines))
         ),
         by_kind=rows_by(engines, baseline, per, kind_of),
         by_precision=rows_by(engines, baseline, per, precision_of),
@@ -221,7 +221,7 @@ def _check(engines: Sequence[Engine], baseline: int, align: Align | str, pins: S
     try:
         return Align(align)
     except ValueError:
-        words = ", ".join(one.value for one in Align)
+        words = ", ".join(mode.value for mode in Align)
         raise TrexError(f"'{align}' is no way to align layers; there are {words}") from None
 
 

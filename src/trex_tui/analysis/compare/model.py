@@ -155,7 +155,7 @@ class Block:
 
     @property
     def absent(self) -> tuple[int, ...]:
-        return tuple(place for place, indices in enumerate(self.layers) if not indices)
+        return tuple(index for index, indices in enumerate(self.layers) if not indices)
 
     @property
     def shape(self) -> str:
@@ -394,7 +394,7 @@ class Comparison:
 
     @property
     def others(self) -> tuple[int, ...]:
-        return tuple(place for place in range(len(self.engines)) if place != self.baseline)
+        return tuple(index for index in range(len(self.engines)) if index != self.baseline)
 
     @property
     def verdict(self) -> Verdict:

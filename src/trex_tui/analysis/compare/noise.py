@@ -176,7 +176,11 @@ def _thresholds(run: Sequence[float], ordered: list[float], middle: float, lengt
         sum(value > middle for value in run[start : start + length]) - length / 2.0
         for start in range(0, rows - length + 1, length)
     ]
-    spread = math.sqrt(math.fsum(one * one for one in deviations) / max(1, len(deviations)) * len(deviations))
+    spread = math.sqrt(
+        math.fsum(deviation * deviation for deviation in deviations)
+        / max(1, len(deviations))
+        * len(deviations)
+    )
     reach = max(_SPREAD * spread, math.sqrt(rows))
     first, last = max(0.0, rows / 2.0 - reach), min(rows - 1.0, rows / 2.0 + reach)
     places = {round(first + (last - first) * step / (_THRESHOLDS - 1)) for step in range(_THRESHOLDS)}
@@ -211,7 +215,7 @@ def block_length(above: Sequence[bool]) -> int:
     rows = len(above)
     if rows < 8:
         return 1
-    bits = int("".join("1" if one else "0" for one in above), 2)
+    bits = int("".join("1" if bit else "0" for bit in above), 2)
     share = bits.bit_count() / rows
     variance = share * (1.0 - share)
     if variance <= 0.0:
@@ -220,7 +224,7 @@ def block_length(above: Sequence[bool]) -> int:
     most = math.ceil(math.sqrt(rows)) + quiet
     both = [(bits & (bits >> lag)).bit_count() / rows - share * share for lag in range(most + 1)]
     limit = 2.0 * math.sqrt(math.log10(rows) / rows)
-    small = [abs(one / variance) < limit for one in both]
+    small = [abs(covariance / variance) < limit for covariance in both]
     last = next((lag for lag in range(1, most - quiet + 1) if all(small[lag : lag + quiet])), most)
     bandwidth = min(2 * max(1, last - 1), most)
     weights = [min(1.0, 2.0 * (1.0 - lag / bandwidth)) for lag in range(bandwidth + 1)]

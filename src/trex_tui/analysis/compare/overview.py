@@ -1,4 +1,4 @@
-"""Engines side by side: facts, matrices, and who is fastest."""
+"""Overview of the engines of a comparison: facts, matrices, verdicts and ranking."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _folders(engine: Engine) -> tuple[str, ...]:
 
 
 def _differ(folders: Sequence[tuple[str, ...]], depth: int) -> bool:
-    return len({one[-depth:] for one in folders}) == len(folders)
+    return len({folder[-depth:] for folder in folders}) == len(folders)
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
@@ -60,9 +60,9 @@ def sides_of(traits: Sequence[Traits], per: Sequence[int], found: Sequence[Found
     matched: list[list[int]] = [[] for _ in traits]
     for block in found:
         if sum(map(bool, block.layers)) > 1:
-            for place, layers in enumerate(block.layers):
-                matched[place].extend(layers)
-    labels = labels_of([one.engine for one in traits])
+            for index, layers in enumerate(block.layers):
+                matched[index].extend(layers)
+    labels = labels_of([trait.engine for trait in traits])
     return tuple(
         _side(one, label, divisor, layers)
         for one, label, divisor, layers in zip(traits, labels, per, matched, strict=True)
@@ -100,15 +100,15 @@ def rows_by(
     """Time per key and engine, the largest difference first. A layer of several keys is shared equally among them."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(engines))
     times: dict[str, list[list[float]]] = defaultdict(lambda: [[] for _ in engines])
-    for place, (engine, divisor) in enumerate(zip(engines, per, strict=True)):
+    for index, (engine, divisor) in enumerate(zip(engines, per, strict=True)):
         for layer in engine.layers:
             keys = keys_of(layer)
             for key in dict.fromkeys(keys):
-                counts[key][place] += 1
+                counts[key][index] += 1
             if layer.latency_ms is not None:
                 part = layer.latency_ms / divisor / len(keys)
                 for key in keys:
-                    times[key][place].append(part)
+                    times[key][index].append(part)
     rows = []
     for key, layers in counts.items():
         sums = tuple(
@@ -180,7 +180,7 @@ def rank(engines: Sequence[Engine], sides: Sequence[Side], medians: Sequence[flo
         ("median latency as trtexec printed it", printed),
         ("sum of layer times", [side.latency_sum_ms for side in sides]),
     ]
-    by, numbers = next((one for one in sources if None not in one[1]), sources[-1])
+    by, numbers = next((source for source in sources if None not in source[1]), sources[-1])
     order = sorted(
         range(len(engines)), key=lambda place: (numbers[place] is None, numbers[place] or 0.0, place)
     )

@@ -1,7 +1,8 @@
-"""All layers of many engines in blocks: every engine matched with the baseline, what is left with the others, and joined.
+"""Partition of all layers of many engines into blocks, with times and labels.
 
-A block that holds layers of three engines was made of two matches; it is as sure as the weaker one. Two engines that are
-fused differently from the baseline may tie several of its layers into one block: then nothing tells their times apart.
+Every engine is matched with the baseline, what is left with the others, and the matches are joined. A block that holds layers
+of three engines was made of two matches; it is as sure as the weaker one. Two engines that are fused differently from the
+baseline may tie several of its layers into one block: then nothing tells their times apart.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class _Union:
 
     def __init__(self, traits: Sequence[Traits]) -> None:
         self.offsets = [0]
-        for one in traits:
-            self.offsets.append(self.offsets[-1] + len(one))
+        for trait in traits:
+            self.offsets.append(self.offsets[-1] + len(trait))
         self.parents = list(range(self.offsets[-1]))
 
     def root(self, engine: int, layer: int) -> int:
@@ -75,8 +76,8 @@ def partition(
         aligned[other] = align_pair(traits[baseline], traits[other], mode, own)
         _take(union, evidence, baseline, other, aligned[other].pairing.blocks)
     left = {other: set(aligned[other].pairing.open(1)) for other in others}
-    for place, second in enumerate(others):
-        for first in others[:place]:
+    for index, second in enumerate(others):
+        for first in others[:index]:
             if left[first] and left[second]:
                 given = _common(aligned[first], aligned[second])
                 found = align_pair(
@@ -121,8 +122,8 @@ def _collect(
     evidence: list[Evidence],
 ) -> list[Found]:
     members: dict[int, list[list[int]]] = defaultdict(lambda: [[] for _ in traits])
-    for engine, one in enumerate(traits):
-        for layer in range(len(one)):
+    for engine, trait in enumerate(traits):
+        for layer in range(len(trait)):
             members[union.root(engine, layer)][engine].append(layer)
     weakest: dict[int, Joined] = {}
     least: dict[int, float] = {}
@@ -153,9 +154,9 @@ def _places(traits: Sequence[Traits], baseline: int, union: _Union) -> dict[int,
     places: dict[int, tuple[int, int, int]] = {}
     for layer in range(len(traits[baseline])):
         places.setdefault(union.root(baseline, layer), (layer, 0, 0))
-    for engine, one in enumerate(traits):
+    for engine, trait in enumerate(traits):
         last = -1
-        for layer in range(len(one)):
+        for layer in range(len(trait)):
             root = union.root(engine, layer)
             if root not in places:
                 places[root] = (last, 1 + engine, layer)
@@ -178,8 +179,8 @@ def build_blocks(
         per: Per engine, what its times are divided by.
         found: The partition.
     """
-    around = [Surroundings(one.engine) for one in traits]
-    return tuple(_block(place, one, traits, baseline, per, around) for place, one in enumerate(found))
+    around = [Surroundings(trait.engine) for trait in traits]
+    return tuple(_block(index, group, traits, baseline, per, around) for index, group in enumerate(found))
 
 
 def _block(

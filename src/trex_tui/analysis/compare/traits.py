@@ -1,4 +1,6 @@
-"""What the name of a layer tells of the network: its nodes, and the layer it serves, over all spellings of TensorRT.
+"""Traits of layers that matching looks at: names taken apart, signatures, and the graph without inserted layers.
+
+Names tell nodes of the network, and the layer served, in all spellings of TensorRT:
 
 - Fused layers list their nodes: `a + b`, `a || b`, `PWN(PWN(a), b)`, `a+/b` in Myelin names; `{ForeignNode[a...b]}` tells the
   first and the last.
@@ -9,8 +11,6 @@
   `reshape_before_X`, `copied_squeeze_after_X`, `X_copy_input`.
 - A weight names its module, `layer1.0.conv1.weight`, and so does the node of the module, `/layer1/layer1.0/conv1/Conv`. With
   Q/DQ nodes a fused name leads with the weight and numbers nodes anew, so the module may be all that two names share.
-
-What matching looks at, per engine: the layers' names taken apart, signatures, and the graph without what was put in.
 
 Reformats, Q/DQ, NoOps and the like come and go with formats and precisions. They are *passive*: the graph that structure
 is judged on goes through them, so that an INT8 engine and an FP16 engine of one network have the same one.
@@ -282,10 +282,9 @@ class Traits:
     def _signatures(self, layer: Layer, family: str) -> tuple[Hashable, Hashable]:
         if layer.layer_type is None:
             return None, None
-        data = [tensor for tensor in layer.inputs if tensor.name not in layer.constant_inputs]
         kind = family if family not in ("", "other") else layer.kind.value
         loose = (kind, self._shapes(layer.outputs), _attributes(layer, _ATTRIBUTES))
-        return (loose, self._shapes(data)), loose
+        return (loose, self._shapes(layer.data_inputs)), loose
 
     def _shapes(self, tensors: Sequence[Tensor]) -> tuple[tuple[int, ...], ...]:
         return tuple(sorted(_inner(tensor.shape, self.batch) for tensor in tensors))
@@ -349,7 +348,7 @@ def _attributes(layer: Layer, keys: Sequence[str]) -> tuple[tuple[str, Hashable]
 
 def _hashable(value: Any) -> Hashable:  # noqa: ANN401
     if isinstance(value, list):
-        return tuple(_hashable(one) for one in value)
+        return tuple(_hashable(item) for item in value)
     return value if isinstance(value, (str, int, float, bool)) else repr(value)
 
 
@@ -370,7 +369,7 @@ def _order(engine: Engine) -> list[int]:
         if link.source != link.target:
             waiting[link.target] += 1
             out[link.source].append(link.target)
-    ready = [place for place in range(count) if not waiting[place]]
+    ready = [index for index in range(count) if not waiting[index]]
     order = [-1] * count
     done = 0
     while ready:

@@ -4,9 +4,9 @@
     kind:gemm,convolution ms>50us      columns: any of several values; numbers with units
     (bound:bandwidth or roof<20) name~"layer1\\..*conv"
 
-`grammar` has the parts of an expression, `parser` makes them of text, `compile` finds the layers, `completion` tells what
-could be typed next. The parser is written by hand: with lark, `layers --filter` would start 48 ms later (36 ms for the
-import, 12 ms for the grammar); `parser` takes 2 ms.
+`parser` makes expressions of text, `selection` finds the layers, `completion` tells what could be typed next. The parser is
+written by hand: with lark, `layers --filter` would start 48 ms later (36 ms for the import, 12 ms for the grammar); `parser`
+takes 2 ms.
 """
 
 from trex_tui.analysis.filter.completion import EXAMPLES, Completion, complete

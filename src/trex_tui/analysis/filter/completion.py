@@ -1,4 +1,4 @@
-"""The language by example: what the help of the explorer and of `trex-tui layers` shows."""
+"""Completion of a filter that is being typed, and examples of the language for help texts."""
 
 from __future__ import annotations
 

@@ -1,19 +1,15 @@
-"""The parts of a filter expression, and how they are written.
+"""Filter expressions: their parts, columns and regular expressions, and the parser that makes them of text.
 
-Precedence, strongest first: comparison, `not` and `-`, `and` (which is also what nothing between two terms means), `or`.
+Precedence, strongest first: comparison, `not` and `-`, `and` (which is also what nothing between two terms means), `or`. The
+parser works by recursive descent; the grammar is in the docstrings of its methods. Layer names hold nearly every character
+(`/a/Conv + PWN(/b/Relu)`), so a bare word is whatever stands between spaces and parentheses, unless it begins like a
+comparison: a name, and an operator right behind it.
 
-Regular expressions that people type, kept from taking forever.
-
-Python's matcher backtracks, and cannot be interrupted within one text. So patterns are limited before they run: in
+Python's regular expressions backtrack, and cannot be interrupted within one text. So patterns are limited before they run: in
 length, in the number of repetitions of variable length, and in repetitions or alternatives within a repetition, as in
 `(a+)+` or `(a|aa)*`, whose time doubles with each character. What remains is at worst polynomial: `.*a.*b` on a name of
-thousands of characters is slow, not endless; longer ones are refused, and `compile` stops between two values when all
+thousands of characters is slow, not endless; longer ones are refused, and `selection` stops between two values when all
 together take too long.
-
-Text to expression, by recursive descent: the grammar is in the methods' docstrings.
-
-Layer names hold nearly every character (`/a/Conv + PWN(/b/Relu)`), so a bare word is whatever stands between spaces and
-parentheses, unless it begins like a comparison: a name, and an operator right behind it.
 """
 
 from __future__ import annotations
@@ -354,7 +350,7 @@ def find_column(name: str) -> Column | None:
 def nearest_names(name: str) -> list[str]:
     """Names and short names that look like `name`, the likeliest first."""
     known = [*ALL_COLUMNS_BY_NAME, *ALIASES]
-    begin = [one for one in known if len(name) > 1 and one.startswith(name.casefold())]
+    begin = [text for text in known if len(name) > 1 and text.startswith(name.casefold())]
     return list(dict.fromkeys([*begin, *close_matches(name.casefold(), known, 3, 0.7)]))[:3]
 
 

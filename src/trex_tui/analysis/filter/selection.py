@@ -1,4 +1,4 @@
-"""Expression and engine to layers.
+"""Selection of layers by a filter.
 
 Values of a column are computed when a filter first asks for it and kept with the engine, so that each further key costs
 a pass over a list. Every term looks only at what the terms before it left.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context, details
 from trex_tui.lint.dataflow import IDLE, MOST_VISITED, beyond
-from trex_tui.lint.lint_text import issue, quote_layer, sum_ms, takes_time
+from trex_tui.lint.lint_text import issue, quote_layer, takes_time
 from trex_tui.lint.model import Finding, Findings, NotChecked, Severity, finding, not_checked, rule, strength
 from trex_tui.text import plural
 
@@ -60,7 +61,7 @@ def _joins_activations(context: Context, layer: Layer) -> bool:
     computed = {link.tensor for link in context.engine.producers(layer)} | context.network_tensors
     known = [
         tensor
-        for tensor in context.data_inputs(layer)
+        for tensor in layer.data_inputs
         if len(tensor.shape) >= 2 and (tensor.volume or 0) > 1 and tensor.name in computed
     ]
     # Of three matrices one may be added behind the product, so the shapes must say that two are multiplied.
@@ -163,8 +164,8 @@ def separate_projections(context: Context) -> Findings:
                 formula="sum of latency_ms without the longest: an upper bound, the merged GEMM is larger",
                 evidence={
                     "gemms": len(gemms),
-                    "tensor": context.data_inputs(gemms[0])[0].name,
-                    "gemms_ms": sum_ms(gemms),
+                    "tensor": gemms[0].data_inputs[0].name,
+                    "gemms_ms": sum_latency_ms(gemms),
                 },
             )
 
@@ -173,7 +174,7 @@ def _group_projections(context: Context, attention: Layer) -> list[list[Layer]]:
     """Groups of GEMMs that feed an attention and read the same value; at most movement stands between."""
     groups: dict[tuple[str, tuple[int, ...]], list[Layer]] = {}
     for gemm in beyond(context, attention, _MOVED, forward=False):
-        inputs = context.data_inputs(gemm)
+        inputs = gemm.data_inputs
         if gemm.kind is LayerKind.GEMM and inputs and not _joins_activations(context, gemm):
             links = context.engine.producers(gemm)
             writers = tuple(sorted(link.source for link in links if link.tensor == inputs[0].name))

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context, verbose_log
 from trex_tui.lint.lint_text import (
@@ -18,7 +19,6 @@ from trex_tui.lint.lint_text import (
     issue,
     quote,
     quote_layer,
-    sum_ms,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
 from trex_tui.lint.trtexec_runs import TrtexecRun, build_run, engine_version, parse_version
@@ -452,7 +452,7 @@ def near_ties(context: Context, margin_pct: float) -> Findings:
             "closest_margin_pct": margin,
             "chosen_tuning_ms": choice.chosen.time_ms if choice.chosen else None,
             "second_tuning_ms": choice.second.time_ms if choice.second else None,
-            "latency_ms": sum_ms(layers),
+            "latency_ms": sum_latency_ms(layers),
         },
     )
 

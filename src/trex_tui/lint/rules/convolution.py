@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trex_tui.analysis.gpu_peaks import peak_ops
 from trex_tui.analysis.roofline import Bound
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
@@ -18,7 +19,6 @@ from trex_tui.lint.lint_text import (
     issue,
     latencies,
     quote_layer,
-    sum_ms,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import (
@@ -316,7 +316,7 @@ def _describe_first(context: Context, layer: Layer) -> Finding:
             "Leave the first convolution, and the pool behind it, in FP16: put the first Q behind them. INT8 wins nothing "
             "with so few channels."
         )
-    around = f", with {format_time(sum_ms(copies))} of conversions around it" if copies else ""
+    around = f", with {format_time(sum_latency_ms(copies))} of conversions around it" if copies else ""
     precision = context.input_type(layer)
     is_large = bool(layer.inputs[0].shape) and layer.inputs[0].shape[0] >= SMALLEST_BATCH
     return finding(

@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Device, Layer
 from trex_tui.lint.context import Context, build_log
-from trex_tui.lint.lint_text import format_time, issue, latencies, quote, sum_ms
+from trex_tui.lint.lint_text import format_time, issue, latencies, quote
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule
 from trex_tui.lint.trtexec_runs import build_run
 from trex_tui.text import plural, printable, shorten_middle
@@ -84,7 +85,7 @@ def fallback(context: Context) -> Findings:
             left,
             evidence={
                 "gpu_layers": len(left),
-                "gpu_ms": sum_ms(left),
+                "gpu_ms": sum_latency_ms(left),
                 "dla_blocks": len(blocks),
                 "layer_types": ", ".join(sorted({layer.layer_type or "" for layer in left})),
             },
@@ -109,7 +110,7 @@ def _describe_reason(context: Context, reason: str, messages: list[DlaFallback])
         evidence={
             "fallback_layers": len(names),
             "reason": reason or None,
-            "gpu_ms": sum_ms(gpu_layers),
+            "gpu_ms": sum_latency_ms(gpu_layers),
             "log_line": messages[0].line,
         },
     )

@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from trex_tui.analysis.roofline import LAUNCH_FACTOR
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
 from trex_tui.lint.context import FLOATING, QUANTIZED, Context, details, profile
 from trex_tui.lint.dataflow import MOVING_OPERATORS, beyond, compute_flow, conversion, is_movement, operators
-from trex_tui.lint.lint_text import FUSIONS, TRTEXEC, issue, quote_layer, sum_ms, takes_time
+from trex_tui.lint.lint_text import FUSIONS, TRTEXEC, issue, quote_layer, takes_time
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.lint.savings import format_types, layer_evidence
 from trex_tui.text import plural
@@ -92,7 +93,7 @@ def _find_plugin(layers: list[Layer]) -> Layer | None:
 def type_conversion(context: Context) -> Findings:
     edge = compute_flow(context.engine).at_edge
     for layer in context.layers:
-        if layer.index in edge or not takes_time(layer) or not _converts_type(context, layer):
+        if layer.index in edge or not takes_time(layer) or not _converts_type(layer):
             continue
         plugin = _find_plugin([*context.producers(layer), *context.consumers(layer)])
         is_reformat = layer.kind is LayerKind.REFORMAT
@@ -109,9 +110,9 @@ def type_conversion(context: Context) -> Findings:
         )
 
 
-def _converts_type(context: Context, layer: Layer) -> bool:
+def _converts_type(layer: Layer) -> bool:
     """Whether a layer that is there to move data changes its type as well."""
-    ends = conversion(context, layer) if layer.kind in _CHANGES_TYPE else None
+    ends = conversion(layer) if layer.kind in _CHANGES_TYPE else None
     if ends is None or ends[0].dtype is ends[1].dtype:
         return False
     types = {ends[0].dtype, ends[1].dtype}
@@ -249,11 +250,11 @@ def expensive_reformat(context: Context, share_pct: float, ratio: float) -> Find
     for layer in filter(_changes_layout, context.layers):
         if layer.index in in_detours or context.share_pct(layer) < share_pct:
             continue
-        if layer.index not in edge and _converts_type(context, layer):
+        if layer.index not in edge and _converts_type(layer):
             continue
         own = layer.latency_ms
         served = _find_served(context, layer)
-        time = sum_ms(served)
+        time = sum_latency_ms(served)
         if not own or own <= LAUNCH_FACTOR * (context.floor_ms or 0.0) or not time or own < ratio * time:
             continue
         what = f"{quote_layer(served[0])} that it serves takes"
@@ -296,7 +297,7 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
     flow = compute_flow(context.engine)
     edge = flow.at_edge
     for layer in context.layers:
-        if layer.index not in edge or not takes_time(layer) or not _is_conversion(context, layer):
+        if layer.index not in edge or not takes_time(layer) or not _is_conversion(layer):
             continue
         share, at_input = context.pct(layer.latency_ms), layer.index in flow.at_input
         is_large = (layer.outputs[0].volume or 0) >= MANY_ELEMENTS
@@ -311,14 +312,14 @@ def conversion_at_edge(context: Context, share_pct: float) -> Findings:
             confidence=Confidence.HIGH,
             savings=[layer],
             formula="latency_ms: it goes if the caller exchanges the data as the network has it",
-            evidence=layer_evidence(layer, side=side, neighbours_ms=sum_ms(neighbours)),
+            evidence=layer_evidence(layer, side=side, neighbours_ms=sum_latency_ms(neighbours)),
             remedy=_advise_binding(layer, layer.outputs[0] if at_input else layer.inputs[0], side),
         )
 
 
-def _is_conversion(context: Context, layer: Layer) -> bool:
+def _is_conversion(layer: Layer) -> bool:
     """Whether it only changes layout or type: a reformat, transpose or cast; no Q or DQ, no copy that changes nothing."""
-    ends = conversion(context, layer)
+    ends = conversion(layer)
     if ends is None or {ends[0].dtype, ends[1].dtype} & QUANTIZED:
         return False
     if names := operators(layer):
@@ -380,7 +381,7 @@ def movement_share(context: Context, info_pct: float, warning_pct: float) -> Fin
         largest,
         severity=Severity.WARNING if share >= warning_pct else Severity.INFO,
         confidence=Confidence.HIGH,
-        evidence={"movement_ms": sum_ms(moving), "movement_pct": round(share, 2)},
+        evidence={"movement_ms": sum_latency_ms(moving), "movement_pct": round(share, 2)},
     )
 
 
@@ -424,8 +425,8 @@ def _copies_nothing_new(context: Context, layer: Layer) -> bool:
     names = operators(layer)
     if not names or not _COPIES.issuperset(names) or len(layer.outputs) != 1:
         return False
-    ends = conversion(context, layer)
-    if ends is None or len(context.data_inputs(layer)) != 1:
+    ends = conversion(layer)
+    if ends is None or len(layer.data_inputs) != 1:
         return False
     source, target = ends
     if source.dtype is not target.dtype or source.volume is None or source.volume != target.volume:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context, details
@@ -15,7 +16,6 @@ from trex_tui.lint.lint_text import (
     issue,
     latencies,
     quote_layer,
-    sum_ms,
     takes_time,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, rule, strength
@@ -92,7 +92,7 @@ def _is_epilogue(context: Context, product: Layer, pointwise: Layer) -> bool:
     if tactic and not _EPILOGUE_OPERATORS.issuperset(tactic.operators):
         return False
     volume = pointwise.outputs[0].volume
-    others = [tensor for tensor in context.data_inputs(pointwise) if tensor.volume != volume]
+    others = [tensor for tensor in pointwise.data_inputs if tensor.volume != volume]
     later = [
         layer for layer in context.producers(pointwise) if layer.index > product.index and takes_time(layer)
     ]
@@ -125,14 +125,14 @@ def pointwise_chain(context: Context) -> Findings:
         reformats = f", with {plural(len(between), 'reformat')} between" if between else ""
         yield finding(
             f"{quote_layer(layer)} and {quote_layer(reader)} work element by element one after the other{reformats}: "
-            f"{format_time(sum_ms([layer, *between, reader]))} in {len(between) + 2} kernels.",
+            f"{format_time(sum_latency_ms([layer, *between, reader]))} in {len(between) + 2} kernels.",
             [layer, *between, reader],
             savings=[shorter, *between],
             formula="latency_ms of the shorter of the two and of the reformats between: one kernel reads and writes once",
             evidence={
                 "first_ms": layer.latency_ms,
                 "second_ms": reader.latency_ms,
-                "reformats_ms": sum_ms(between),
+                "reformats_ms": sum_latency_ms(between),
             },
         )
 
@@ -229,7 +229,7 @@ def normalization(context: Context) -> Findings:
             evidence={
                 "plugin_type": str(plugins[0].attributes.get("PluginType")),
                 "plugins": len(plugins),
-                "plugins_ms": sum_ms(plugins),
+                "plugins_ms": sum_latency_ms(plugins),
             },
             remedy="Build once with TensorRT's own normalization (without --pluginInstanceNorm since 10, with "
             "kNATIVE_INSTANCENORM of the ONNX parser before) and compare: it is not always faster.",
@@ -332,15 +332,15 @@ def fused_epilogues(context: Context) -> Finding | None:
     ("kind", "input_shapes", "output_shapes"),
 )
 def fused_residuals(context: Context) -> Finding | None:
-    layers = [layer for layer in context.select(LayerKind.CONVOLUTION) if _adds_residual(context, layer)]
+    layers = [layer for layer in context.select(LayerKind.CONVOLUTION) if _adds_residual(layer)]
     if not layers:
         return None
     text = f"Done inside convolutions: {plural(len(layers), 'residual addition')}."
     return finding(text, layers, evidence={"layers": len(layers)})
 
 
-def _adds_residual(context: Context, layer: Layer) -> bool:
+def _adds_residual(layer: Layer) -> bool:
     if layer.attributes.get("HasResidual") == 1:
         return True
     volume = layer.outputs[0].volume if layer.outputs else None
-    return volume is not None and any(tensor.volume == volume for tensor in context.data_inputs(layer)[1:])
+    return volume is not None and any(tensor.volume == volume for tensor in layer.data_inputs[1:])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from trex_tui.analysis.gap import FEW_ITERATIONS, USUAL_OVERHEAD_US, Gap, gap
 from trex_tui.analysis.roofline import FLOOR_LAYERS, LAUNCH_FACTOR, LAUNCH_ROOF_SHARE
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.analysis.timing import (
     ENQUEUE_BOUND,
     EnqueueAgainstCompute,
@@ -19,7 +20,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context, details, profile
 from trex_tui.lint.dataflow import main_stream
-from trex_tui.lint.lint_text import BEST_PRACTICES, NO_PROFILE, NO_TIMING, issue, quote_layer, sum_ms
+from trex_tui.lint.lint_text import BEST_PRACTICES, NO_PROFILE, NO_TIMING, issue, quote_layer
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
 from trex_tui.text import plural
 
@@ -288,7 +289,7 @@ def hot_layer(context: Context, latency_pct: float) -> Findings:
 )
 def shapes_at_run_time(context: Context, least_pct: float) -> Findings:
     layers = [layer for layer in context.layers if layer.latency_ms and _holds_indices(layer)]
-    total = sum_ms(layers)
+    total = sum_latency_ms(layers)
     share = context.pct(total) or 0.0
     if layers and share >= least_pct:
         yield finding(

@@ -75,7 +75,7 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
     layers = [
         layer
         for layer in context.layers
-        if _is_wide(context, layer)
+        if _is_wide(layer)
         and not _is_island(context, layer)
         and not (layer.kind is LayerKind.SOFTMAX and layer.index in at_output)
     ]
@@ -100,10 +100,10 @@ def single_precision_layer(context: Context, share_pct: float) -> Findings:
             )
 
 
-def _is_wide(context: Context, layer: Layer) -> bool:
+def _is_wide(layer: Layer) -> bool:
     if not layer.kind.is_work or layer.kind in _CONVERSIONS | _OPAQUE or not layer.outputs:
         return False
-    inputs = {tensor.dtype for tensor in context.data_inputs(layer)}
+    inputs = {tensor.dtype for tensor in layer.data_inputs}
     floats = inputs & (FLOATING | QUANTIZED | _WIDE)
     if not floats or not floats <= _WIDE or layer.output_precision not in _WIDE:
         return False
@@ -154,10 +154,10 @@ def float_island(context: Context) -> Findings:
 def _is_island(context: Context, layer: Layer) -> bool:
     if not layer.kind.is_work or layer.kind in _CONVERSIONS | _OPAQUE:
         return False
-    ends = conversion(context, layer)
+    ends = conversion(layer)
     if ends is None or ends[0].dtype not in FLOATING or ends[1].dtype not in FLOATING:
         return False
-    if any(tensor.dtype in QUANTIZED for tensor in (*context.data_inputs(layer), *layer.outputs)):
+    if any(tensor.dtype in QUANTIZED for tensor in (*layer.data_inputs, *layer.outputs)):
         return False
     return compute_flow(context.engine).is_between_quantized(layer)
 

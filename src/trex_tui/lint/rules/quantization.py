@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer, Tensor
@@ -16,7 +17,6 @@ from trex_tui.lint.lint_text import (
     issue,
     latencies,
     quote_layer,
-    sum_ms,
     takes_time,
 )
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, not_checked, rule, strength
@@ -195,7 +195,7 @@ def floating_residual(context: Context) -> Findings:
     for layer in context.layers:
         if residuals := _find_residuals(context, layer):
             yield _describe_fused_residual(context, layer, residuals)
-        elif _RESIDUAL_KERNEL.match(layer.tactic or layer.name) and _is_quantized_through(context, layer):
+        elif _RESIDUAL_KERNEL.match(layer.tactic or layer.name) and _is_quantized_through(layer):
             total, residual = context.bytes(layer), layer.inputs[1].allocated_bytes
             part = 1 - residual / total if total and residual is not None else 1.0
             yield finding(
@@ -218,13 +218,13 @@ def _find_residuals(context: Context, layer: Layer) -> list[Tensor]:
     volume = layer.outputs[0].volume if layer.outputs else None
     return [
         tensor
-        for tensor in context.data_inputs(layer)[1:]
+        for tensor in layer.data_inputs[1:]
         if tensor.dtype in FLOATING and volume is not None and volume > 1 and tensor.volume == volume
     ]
 
 
-def _is_quantized_through(context: Context, layer: Layer) -> bool:
-    inputs = [tensor.dtype for tensor in context.data_inputs(layer)]
+def _is_quantized_through(layer: Layer) -> bool:
+    inputs = [tensor.dtype for tensor in layer.data_inputs]
     outputs = [tensor.dtype for tensor in layer.outputs]
     return len(inputs) > 1 and QUANTIZED.issuperset(inputs) and not QUANTIZED.isdisjoint(outputs)
 
@@ -269,7 +269,7 @@ def mostly_floating(context: Context, share_pct: float) -> Findings:
     quantized = [layer for layer in products if context.is_quantized(layer)]
     if not quantized:
         return
-    time, part = sum_ms(products), sum_ms(quantized)
+    time, part = sum_latency_ms(products), sum_latency_ms(quantized)
     if not time or part is None:
         yield not_checked(NO_PROFILE)
         return

@@ -1,4 +1,4 @@
-"""A comparison of outputs as sentences and a table; and which of the engines at hand it is about.
+"""Results of `accuracy`: sections, and which of the loaded engines they compare.
 
 A result names its two sides by path, size and SHA-256. It is shown beside engines only if they are those: by the digest of
 the plan where that is known, else by name. A result about others is named, not shown.
@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
 from trex_tui.artifacts.naming import ArtifactKind, stem_of
 from trex_tui.errors import ArtifactError
 from trex_tui.report.document import Cell, Column, Section, make_table
-from trex_tui.report.render_json import plain
 from trex_tui.text import MISSING, format_pct, plural, printable
 
 if TYPE_CHECKING:
@@ -74,26 +73,26 @@ _LIKENESS = (
 
 @dataclass(frozen=True, slots=True)
 class AccuracyEvidence:
-    """A result that lies with the engines at hand.
+    """A result file beside the loaded engines, and the engines that it compares.
 
     Attributes:
         path: The file.
-        result: None if it cannot be read.
         reference, test: Which of the engines its sides are; None for none of them.
-        proof: `sha256` or `name`: what the sides were recognised by; empty if the result is refused.
-        refusal: Why it is not shown; empty if it is.
+        proof: `sha256` or `name`: what the sides were recognised by; None if the result is refused.
+        refusal: Why it is not shown; None if it is.
+        result: None if it is refused.
     """
 
     path: Path
-    result: AccuracyResult | None
     reference: int | None = None
     test: int | None = None
-    proof: str = ""
-    refusal: str = ""
+    proof: str | None = None
+    refusal: str | None = None
+    result: AccuracyResult | None = None
 
 
 def accuracy_evidence(engines: Sequence[Engine]) -> list[AccuracyEvidence]:
-    """Every result that lies with one of the engines, once, and whether it is about them."""
+    """Read each result file beside the engines once, and find the engines it compares."""
     paths = dict.fromkeys(
         path for engine in engines if (path := engine.files.get(ArtifactKind.ACCURACY)) is not None
     )
@@ -104,7 +103,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     try:
         result = read_accuracy(path)
     except ArtifactError as error:
-        return AccuracyEvidence(path, None, refusal=f"{path} {error.diagnostic.message}")
+        return AccuracyEvidence(path, refusal=f"{path} {error.diagnostic.message}")
     references, first = _find_engines(result.reference, engines)
     tests, second = _find_engines(result.test, engines)
     reference, test = _distinguish(result, references, tests, engines)
@@ -112,14 +111,14 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
     # Of one engine alone it is told what it was held against; of several, only what is among them.
     is_known = reference is not None or result.reference.kind == "onnx" or len(engines) == 1
     if test is not None and reference != test and is_known:
-        return AccuracyEvidence(path, result, reference, test, proof)
+        return AccuracyEvidence(path, reference, test, proof, result=result)
     about = f"{_name(result.test)} against {_name(result.reference)}"
     why = f"{path} is about {about}, which are not the engines compared here; its numbers are not shown"
-    return AccuracyEvidence(path, result, refusal=why)
+    return AccuracyEvidence(path, refusal=why)
 
 
 def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
-    """Which engines a side may be, and by what they were recognised; several have the same plan, byte for byte."""
+    """Find the engines that a side may be, and the evidence; several may have the same plan, byte for byte."""
     if side.kind == "onnx":
         return [], ""
     verdicts = [_same_plan(side, engine) for engine in engines]
@@ -138,7 +137,7 @@ def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[i
 def _distinguish(
     result: AccuracyResult, references: Sequence[int], tests: Sequence[int], engines: Sequence[Engine]
 ) -> tuple[int | None, int | None]:
-    """The place of each side, never one for both; of engines with the same plan those whose names and directories fit.
+    """Find the engine of each side, never one for both; of engines with the same plan those whose names and directories fit.
 
     An engine that is left for both is the test: the reference is another copy of its plan.
     """
@@ -157,7 +156,7 @@ def _distinguish(
 
 
 def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
-    """Whether the engine's plan is that file; None where one of the two is not known."""
+    """Whether the engine's plan is that file; None where one of the two is unknown."""
     from trex_tui.capture.manifest import read_manifest, sha256_of
 
     if side.sha256 is None:
@@ -184,12 +183,12 @@ def _same_name(side: ComparedSide, engine: Engine) -> bool:
 
 
 def _is_beside(side: ComparedSide, engine: Engine) -> bool:
-    """Whether the engine's files lie where the side's plan does, or did."""
+    """Whether the engine's files are in the directory of the side's plan."""
     return Path(side.path).absolute().parent == next(iter(engine.files.values())).absolute().parent
 
 
 def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None = None) -> Iterator[Section]:
-    """What a result says: gates that fell first, then sentences and a row per output.
+    """Sections of a result: gates that fell first, then sentences and a row per output.
 
     Args:
         evidence: How the sides were recognised, where engines are at hand.
@@ -210,13 +209,13 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
 
 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
-    """Every result that lies with the engines: those about them in full, the others by name."""
+    """Sections of each result file beside the engines; one about other engines is only named."""
     sections: list[Section] = []
     for evidence in accuracy_evidence(engines):
-        if evidence.refusal or evidence.result is None:
-            sections.append(Section("accuracy", "Accuracy", sentences=[printable(evidence.refusal)]))
-        else:
+        if evidence.result is not None:
             sections += accuracy_sections(evidence.result, evidence)
+        else:
+            sections.append(Section("accuracy", "Accuracy", sentences=[printable(evidence.refusal or "")]))
     for number, section in enumerate(sections, start=1):
         yield replace(section, id=f"accuracy-{number}")
 
@@ -264,21 +263,3 @@ def _nonfinite(counts: Mapping[str, int]) -> tuple[int, ...] | None:
 
 def _name(side: ComparedSide) -> str:
     return printable(side.name or "an engine that is not named")
-
-
-def accuracy_documents(engines: Sequence[Engine]) -> list[dict[str, Any]]:
-    """The same as `engines_sections`, for JSON: a result about other engines has no outputs, and says why."""
-    documents = []
-    for evidence in accuracy_evidence(engines):
-        shown = evidence.result if not evidence.refusal else None
-        documents.append(
-            {
-                "path": str(evidence.path),
-                "reference": evidence.reference,
-                "test": evidence.test,
-                "proof": evidence.proof or None,
-                "refusal": evidence.refusal or None,
-                "result": plain(shown) if shown is not None else None,
-            }
-        )
-    return documents

@@ -262,7 +262,7 @@ def _message_lines(message: Message) -> Iterator[Line]:
 # A layer that was tuned
 
 
-def tuned_lines(engine: Engine, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
+def tuned_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
     """How a layer was tuned: how much was tried, what was chosen, and what came next."""
     tuning = tuned.tuning
     yield Line(tuning.name, "heading")
@@ -335,7 +335,7 @@ def _precision_lines(choice: LayerChoice) -> Iterator[Line]:
             yield Line(f"{text}, without reformats it may need", label=f"in {other.precision.value}")
 
 
-def _fate_lines(engine: Engine, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
+def _fate_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> Iterator[Line]:
     strategy, winner = tuned.tuning.strategy, facts.trace.winner
     if strategy is not None and len(facts.trace.strategies) > 1:
         kept = "which the engine was made with" if strategy == winner else "which was not kept"
@@ -344,9 +344,11 @@ def _fate_lines(engine: Engine, facts: BuildFacts, tuned: TunedLayer) -> Iterato
         yield Line("no layer of this engine came of it, as far as names tell", "muted", label="engine")
     lines = []
     for index in tuned.layers:
-        layer = engine.layers[index]
-        time = f"{format_ms(layer.latency_ms)} ms" if layer.latency_ms is not None else "time unknown"
-        lines.append(Line(f"layer {index} · {time} · {layer.name}", label="engine"))
+        time = ""
+        if engine is not None:
+            latency = engine.layers[index].latency_ms
+            time = "time unknown · " if latency is None else f"{format_ms(latency)} ms · "
+        lines.append(Line(f"layer {index} · {time}{facts.choices[index].name}", label="engine"))
     yield from _first(lines, indent=0)
 
 

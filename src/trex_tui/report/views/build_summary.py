@@ -14,8 +14,10 @@ from trex_tui.analysis.build import (
     BuildFacts,
     Contender,
     LayerChoice,
+    TunedLayer,
     build_seconds,
     by_tuning_time,
+    tactic_rows,
 )
 from trex_tui.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, ProfileTable, TraceAverages
 from trex_tui.buildlog.layer_tuning import (
@@ -23,7 +25,6 @@ from trex_tui.buildlog.layer_tuning import (
     LayerTuning,
     ReformatCost,
     RunnerTrial,
-    SkippedTactic,
     hex_id,
 )
 from trex_tui.errors import TrexError
@@ -31,16 +32,17 @@ from trex_tui.report.document import Column, Table, is_missing, make_table
 from trex_tui.report.render_json import plain
 from trex_tui.report.render_text import table_lines
 from trex_tui.report.views.build import (
+    TACTICS,
     build_fact_texts,
-    format_tactic_ms,
     messages_table,
     myelin_text,
     passes_table,
     phases_table,
-    reformat_text,
+    pick,
     slowest_table,
     ties_table,
 )
+from trex_tui.report.views.build_details import tuned_lines
 from trex_tui.text import format_bytes, format_count, plural, printable, shorten_middle
 
 SCHEMA = "trex-tui/build-log/2"
@@ -49,18 +51,18 @@ _NAME_WIDTH = 60
 _LABEL_WIDTH = 24
 
 
-def find_tunings(trace: BuildTrace, name: str) -> list[LayerTuning]:
-    """What was tried for the layers of a name, or for those with it in their name.
+def find_tuned(facts: BuildFacts, name: str) -> list[TunedLayer]:
+    """The tuned layers of a name, or those with it in their name.
 
     Raises:
         TrexError: There is none.
     """
-    tunings = [tuning for tuning in trace.tunings if tuning.name == name]
-    tunings = tunings or [tuning for tuning in trace.tunings if name.lower() in tuning.name.lower()]
-    if not tunings:
-        why = "" if trace.tunings else ": the log tells of no tuning; that takes --verbose"
-        raise TrexError(f"{trace.path}: no layer {name!r} was tuned{why}")
-    return tunings
+    tuned = [layer for layer in facts.tuned if layer.tuning.name == name]
+    tuned = tuned or [layer for layer in facts.tuned if name.lower() in layer.tuning.name.lower()]
+    if not tuned:
+        why = "" if facts.tuned else ": the log tells of no tuning; that takes --verbose"
+        raise TrexError(f"{facts.trace.path}: no layer {name!r} was tuned{why}")
+    return tuned
 
 
 # Text
@@ -216,79 +218,35 @@ def _spread(values: array[float], runs: array[int]) -> tuple[float, float, float
 
 # Text: some layers
 
+_RUNNERS = (
+    Column("formats", "Formats", value=lambda pair: pair[0].text, flex=True),
+    Column("runner", "Runner", value=lambda pair: pair[1].runner),
+    Column("outcome", "Outcome", value=lambda pair: pair[1].outcome.value),
+    Column("tactics", "Tactics", value=lambda pair: pair[1].tactic_count, is_number=True),
+    Column("seconds", "Seconds", value=lambda pair: pair[1].seconds, is_number=True),
+)
+"""Of a format combination and one of its trials."""
+_TACTICS = pick(
+    TACTICS,
+    *("time_ms", "tactic", "name", "operator", "runner", "formats", "chosen", "in_engine", "cached"),
+    *("skipped", "requested_bytes", "available_bytes"),
+)
 
-def tunings_text(facts: BuildFacts, tunings: Sequence[LayerTuning], top: int) -> Iterator[str]:
-    """Lines about some layers: every combination, its runners, and the fastest tactics of each."""
-    trace, choices = facts.trace, facts.choices
-    final = {id(choice.combination) for choice in choices if choice.combination is not None}
-    made = {
-        id(choice.tuning): choice
-        for choice in choices
-        if choice.tuning is not None and choice.name == choice.tuning.name
-    }
-    for tuning in tunings:
-        strategy = f", strategy {tuning.strategy}" if len(trace.strategies) > 1 else ""
-        seconds = "" if tuning.seconds is None else f", {tuning.seconds:.3f} s"
-        tactics = plural(tuning.tactic_count, "tactic") + myelin_text(tuning.myelin_count)
-        yield f"{printable(tuning.name)}{strategy}: {tactics}{seconds} (line {tuning.line})"
-        if choice := made.get(id(tuning)):
-            yield from _choice_text(choice)
-        for reformat in trace.reformats:
-            if reformat.consumer == tuning.name and reformat.strategy == tuning.strategy:
-                yield f"  reformatted   {printable(reformat_text(reformat))}"
-        for combination in tuning.combinations:
-            mark = "  <- in the engine" if id(combination) in final else ""
-            yield f"  {printable(combination.text)}{mark}"
-            if combination.is_cached:
-                time, runner = (
-                    format_tactic_ms(combination.cached_ms),
-                    printable(combination.chosen_runner or ""),
-                )
-                yield f"    {time} ms  {runner}, out of the cache"
-            for trial in combination.runners:
-                yield from _trial_text(trial, combination, top)
+
+def layers_text(facts: BuildFacts, tuned: Sequence[TunedLayer], top: int) -> Iterator[str]:
+    """Lines about some layers: what came of them, their runners, the fastest tactics, and those that were skipped."""
+    for layer in tuned:
+        for line in tuned_lines(None, facts, layer):
+            label = f"{line.label:<13} " if line.label else ""
+            yield f"{'' if line.style == 'heading' else '  '}{label}{printable(line.text)}"
+        runners = [(formats, trial) for formats in layer.tuning.combinations for trial in formats.runners]
+        yield from _table_text(make_table("runners", _RUNNERS, runners, title="Runners"))
+        rows = tactic_rows(facts, layer)
+        timed = sorted((row for row in rows if row.time_ms is not None), key=lambda row: row.time_ms or 0.0)
+        others = [row for row in rows if row.time_ms is None]
+        table = make_table("tactics", _TACTICS, [*timed[:top], *others], title="Tactics")
+        yield from _table_text(replace(table, total=len(rows)))
         yield ""
-
-
-def _choice_text(choice: LayerChoice) -> Iterator[str]:
-    """What the engine has, what came next, and what other types of input would have cost."""
-    for label, contender in (("chosen", choice.chosen), ("second best", choice.second)):
-        if contender is not None:
-            margin = choice.margin_pct if contender is choice.second else None
-            more = f", {margin:+.2f} %" if margin is not None else ""
-            name = printable(contender.name or contender.runner)
-            yield f"  {label:<13} {format_tactic_ms(contender.time_ms)} ms{more}  {name}"
-    for other in choice.precisions:
-        if other.precision != choice.precision:
-            label = f"in {other.precision.value}"
-            yield f"  {label:<13} {format_tactic_ms(other.time_ms)} ms, without reformats it may need"
-
-
-def _trial_text(trial: RunnerTrial, combination: FormatCombination, top: int) -> Iterator[str]:
-    seconds = "" if trial.seconds is None else f", {trial.seconds:.3f} s"
-    yield f"    {printable(trial.runner)}: {trial.outcome.value}{seconds}"
-    timed = sorted(trial.tactics, key=lambda tactic: (tactic.time_ms is None, tactic.time_ms))
-    for tactic in timed[:top]:
-        is_chosen = trial.runner == combination.chosen_runner and tactic.id == combination.chosen_id
-        mark = "  <- chosen" if is_chosen else ""
-        name = printable(tactic.name or "")
-        yield f"      {format_tactic_ms(tactic.time_ms)} ms  {tactic.hex}  {name}{mark}"
-    yield from _rest(len(timed), top, "      ")
-    for skipped in trial.skipped:
-        yield f"      {_skipped_text(skipped)}"
-    for table in trial.myelin:
-        yield f"      {printable(table.operator)}: {plural(len(table.tactics), 'tactic')}"
-        for row in table.tactics[:top]:
-            yield f"        {format_tactic_ms(row.time_ms)} ms  {printable(row.kernel)}"
-
-
-def _skipped_text(skipped: SkippedTactic) -> str:
-    number = f" {hex_id(skipped.id)}" if skipped.id is not None else ""
-    needs = "the log does not tell what it needs"
-    if skipped.requested_bytes is not None:
-        needs = f"needs {format_bytes(skipped.requested_bytes)}"
-    there = "" if skipped.available_bytes is None else f", there are {format_bytes(skipped.available_bytes)}"
-    return f"skipped{number} ({skipped.reason.value}): {needs}{there}"
 
 
 # JSON
@@ -300,11 +258,11 @@ _AS_THEY_ARE = (
 )
 
 
-def build_log_document(facts: BuildFacts, tunings: Sequence[LayerTuning] | None, top: int) -> dict[str, Any]:
+def build_log_document(facts: BuildFacts, tuned: Sequence[TunedLayer] | None, top: int) -> dict[str, Any]:
     """The object that `build-log --json` prints. Absent facts are null.
 
     Args:
-        tunings: Of the layers asked for, which are told in full; None for all, and for the costs of reformats with them.
+        tuned: The layers asked for, which are told in full; None for all, and for the costs of reformats with them.
         top: How many there are of `slowest_tunings`.
     """
     trace = facts.trace
@@ -324,9 +282,9 @@ def build_log_document(facts: BuildFacts, tunings: Sequence[LayerTuning] | None,
         ],
         "tunings": [
             _tuning_object(tuning) | {"combinations": list(map(_combination_object, tuning.combinations))}
-            for tuning in (trace.tunings if tunings is None else tunings)
+            for tuning in (trace.tunings if tuned is None else [layer.tuning for layer in tuned])
         ],
-        "reformat_costs": list(map(_cost_object, trace.reformat_costs)) if tunings is None else None,
+        "reformat_costs": list(map(_cost_object, trace.reformat_costs)) if tuned is None else None,
         "dumps": [
             _fields(dump, "line form bindings")
             | {
