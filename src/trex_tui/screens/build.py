@@ -287,7 +287,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
             self._show_tactics(row)
             self.screen.set_focus(self.main_part)
         else:
-            self.go_to_words()
+            self.focus_words()
 
     def _show_tactics(self, tuned: TunedLayer) -> None:
         assert self.facts is not None
