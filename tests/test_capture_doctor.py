@@ -61,8 +61,8 @@ class Machine:
 
     def look(self, given: str | None = None) -> Findings:
         found = look(given, self.outdir, environ=self.environ, root=self.root, may=self.may)
-        disk = replace(found.around.disk, free_bytes=PLENTY)
-        return replace(found, around=replace(found.around, disk=disk))
+        disk = replace(found.environment.disk, free_bytes=PLENTY)
+        return replace(found, environment=replace(found.environment, disk=disk))
 
     def checks(self) -> list[Check]:
         return examine(self.look())
@@ -316,13 +316,13 @@ class TestDisk:
     )
     def test_free(self, server: Machine, free: int | None, status: str) -> None:
         found = server.look()
-        disk = replace(found.around.disk, free_bytes=free)
-        checks = examine(replace(found, around=replace(found.around, disk=disk)))
+        disk = replace(found.environment.disk, free_bytes=free)
+        checks = examine(replace(found, environment=replace(found.environment, disk=disk)))
         assert told(checks, "disk")[0][0] == status
 
     def test_it_need_not_exist_and_is_not_made(self, server: Machine) -> None:
         server.outdir = server.outdir / "a" / "b"
-        disk = server.look().around.disk
+        disk = server.look().environment.disk
         assert (disk.existing, disk.is_writable) == (server.root.parent, True)
         assert not server.outdir.parent.exists()
 
@@ -335,7 +335,7 @@ class TestDisk:
         disk = Disk(
             server.outdir, server.outdir.parent, is_directory=True, is_writable=False, free_bytes=PLENTY
         )
-        checks = examine(replace(found, around=replace(found.around, disk=disk)))
+        checks = examine(replace(found, environment=replace(found.environment, disk=disk)))
         assert told(checks, "disk")[0][0] == "error"
 
 

@@ -22,7 +22,7 @@ from test_capture_clocks import FREE, LOCK, SMI, told
 from trex_tui.capture import ssh as scripts
 from trex_tui.capture.environment_probe import chosen_gpus
 from trex_tui.capture.options import CaptureOptions, checked_inputs
-from trex_tui.capture.remote import RemoteTrtexec, read_around, read_found, read_probe
+from trex_tui.capture.remote import RemoteTrtexec, read_environment, read_found, read_probe
 from trex_tui.capture.ssh import (
     ConnectionLostError,
     Sieve,
@@ -41,7 +41,7 @@ from trex_tui.errors import TrexError
 
 SHELLS = [one for one in ("dash", "bash", "busybox", "ksh") if shutil.which(one)] or ["sh"]
 ALL = (scripts.KEEP, scripts.RUN, scripts.FIND, scripts.MAKE, scripts.SEND, scripts.FETCH)
-SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE, scripts.SMI, scripts.HOLD, scripts.AROUND)
+SCRIPTS = (*ALL, scripts.ENGINE, scripts.PROBE, scripts.SMI, scripts.HOLD, scripts.ENVIRONMENT)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
@@ -366,9 +366,9 @@ class TestScripts:
             "LD_LIBRARY_PATH": "/cuda/lib:/cuda/lib/stubs",
             "TMPDIR": str(tmp_path),
         }
-        said = subprocess.check_output(sh(shell, scripts.AROUND, "w"), env=environ)
+        said = subprocess.check_output(sh(shell, scripts.ENVIRONMENT, "w"), env=environ)
         probes: dict[str, Any] = {}
-        around = read_around(said, "w", probes)
+        around = read_environment(said, "w", probes)
         assert around.packages == {"libnvinfer10": "10.3.0.30-1"}
         assert around.tegrastats == str(tmp_path / "tegrastats")
         assert around.stub_libraries == ("/cuda/lib/stubs",)

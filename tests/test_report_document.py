@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+import trex_tui.report
 from trex_tui.engine.dtypes import DataType
 from trex_tui.report.document import Cell, Column, Table, make_table, number, unit_of
 from trex_tui.text import MISSING, format_ms
@@ -66,3 +69,13 @@ def test_numbers_of_cells():
         None,
     ]
     assert Table("t", (Column("a", ""),), []).largest(0) == 0.0
+
+
+def test_no_view_reads_a_value_out_of_text():
+    folder = Path(trex_tui.report.__file__).parent
+    readers = [
+        path.name
+        for path in (*(folder / "views").glob("*.py"), *folder.glob("render_*.py"))
+        if re.search(r"^\s*(import|from) re\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert set(readers) <= {"render_markdown.py"}, "which looks for backticks in a chart"

@@ -1,9 +1,7 @@
 """A comparison from start to end: ask both sides what they are, feed both the same, add up how far they are apart.
 
-What a comparison leaves: `output_diff.json`, `per_sample_diff.json`, and the samples themselves.
-
-Everything is written into a directory beside the target, which is moved there whole at the end: an interrupted comparison
-leaves nothing, and never half of a result.
+It leaves `output_diff.json`, `per_sample_diff.json` and the samples themselves. All is written into a directory beside
+the target, which is moved there whole at the end: an interrupted comparison leaves nothing, and never half of a result.
 """
 
 from __future__ import annotations

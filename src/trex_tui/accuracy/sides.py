@@ -1,13 +1,13 @@
-"""An engine through trtexec: `--loadInputs` in, `--exportOutput` out, a run per sample.
+"""The two sides of a comparison: an engine through trtexec, or an ONNX model through onnxruntime.
 
-A first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints all of them, the
-layer information of the same run has what older ones leave out.
+Of an engine, a first run with trtexec's own random inputs tells names, shapes and types: the log of 8.6 and later prints
+all of them, the layer information of the same run has what older ones leave out. Then each sample is a run, with
+`--loadInputs` and `--exportOutput`.
 
-The file that trtexec's `--exportOutput` writes: a JSON list of `{"name", "dimensions": "4x10", "values": […]}`.
-
-Read by its fixed skeleton, because it need not be JSON: names are not escaped, `nan` and `inf` are printed bare, and for an
-output whose shape depends on the data a sentence with its final shape stands among the values. Numbers have six significant
-digits, the default of C++ streams.
+What `--exportOutput` writes is a JSON list of `{"name", "dimensions": "4x10", "values": […]}`. It is read by its fixed
+skeleton, because it need not be JSON: names are not escaped, `nan` and `inf` are printed bare, and for an output whose
+shape depends on the data a sentence with its final shape stands among the values. Numbers have six significant digits,
+the default of C++ streams.
 """
 
 from __future__ import annotations

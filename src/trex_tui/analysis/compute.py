@@ -146,8 +146,8 @@ def _extents(layer: Layer, key: str) -> tuple[int, ...] | None:
     value = layer.attributes.get(key)
     if not isinstance(value, list) or not value:
         return None
-    for one in value:
-        if type(one) is not int or one < 0:
+    for item in value:
+        if type(item) is not int or item < 0:
             return None
     return tuple(value)
 

@@ -145,7 +145,7 @@ def clocks_locked(manifest: CaptureManifest) -> bool | None:
 
 
 def _jetson_lock(manifest: CaptureManifest) -> bool | None:
-    states = [one.gpu_clock_locked for one in (manifest.before, manifest.after) if one is not None]
+    states = [host.gpu_clock_locked for host in (manifest.before, manifest.after) if host is not None]
     return None if not states or None in states else all(states)
 
 
@@ -232,7 +232,7 @@ def _throttling(manifest: CaptureManifest) -> str:
 
 
 def _temperatures(manifest: CaptureManifest, engine: Engine) -> list[tuple[str, str]]:
-    degrees = [_temperature(one, engine) for one in (manifest.before, manifest.after)]
+    degrees = [_temperature(host, engine) for host in (manifest.before, manifest.after)]
     if None in degrees:
         return []
     return [("Temperature", f"GPU {degrees[0]:.0f} °C before, {degrees[1]:.0f} °C after")]
@@ -275,7 +275,7 @@ def capture_document(engine: Engine) -> dict[str, object] | None:
         "temperature_after_c": _temperature(manifest.after, engine),
         "without_cuda_graph": manifest.is_without_graph,
         "changed_files": list(manifest.changed),
-        "doubts": [{"kind": one.kind.value, "text": one.text} for one in doubts(engine)],
+        "doubts": [{"kind": doubt.kind.value, "text": doubt.text} for doubt in doubts(engine)],
     }
 
 

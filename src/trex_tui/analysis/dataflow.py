@@ -273,9 +273,9 @@ def _tree(
     level = [root]
     for _ in range(depth):
         beyond: list[Neighbour] = []
-        for one in level:
-            one.behind = behind(engine, one.layer)
-            for other in one.behind:
+        for neighbour in level:
+            neighbour.behind = behind(engine, neighbour.layer)
+            for other in neighbour.behind:
                 other.is_repeated = other.layer.index in seen
                 seen.add(other.layer.index)
                 if not other.is_repeated:

@@ -135,7 +135,10 @@ class GpuPeaks:
     def correction(
         self, quantity: str, name: str, quantities: Mapping[str, float | None]
     ) -> Correction | None:
-        return next((one for one in self.corrections[quantity] if one.applies(name, quantities)), None)
+        return next(
+            (correction for correction in self.corrections[quantity] if correction.applies(name, quantities)),
+            None,
+        )
 
     def is_geforce(self, name: str) -> bool:
         """Whether a device counts as GeForce, whose FP32 accumulation may be halved."""
@@ -164,12 +167,12 @@ def gpu_peaks() -> GpuPeaks:
     return GpuPeaks(
         architectures,
         frozenset(integrated.union(root["integrated_without_rates"])),
-        tuple(re.compile(one["name"]) for one in root["geforce_names"]),
+        tuple(re.compile(pattern["name"]) for pattern in root["geforce_names"]),
         {
             quantity: tuple(_correction(row, sources) for row in rows)
             for quantity, rows in root["corrections"].items()
         },
-        tuple((re.compile(one["name"]), one["note"]) for one in root["cautions"]),
+        tuple((re.compile(caution["name"]), caution["note"]) for caution in root["cautions"]),
     )
 
 

@@ -238,7 +238,7 @@ class Group:
         wanted = self._path_of(layer)
         while True:
             inside = (entry for entry in current.entries if isinstance(entry, Group))
-            found = next((one for one in inside if wanted[: len(one.path)] == one.path), None)
+            found = next((item for item in inside if wanted[: len(item.path)] == item.path), None)
             if found is None:
                 return around
             around.append(found)

@@ -92,7 +92,7 @@ def without_warmup(timing: Timing, warmup_ms: float) -> tuple[range, int]:
 
 def summarize(ordered: Sequence[float]) -> LatencySummary:
     """Summary of sorted values, with trtexec's own definitions of median and percentile (`statistics.percentile`)."""
-    percentiles = {one: percentile(ordered, one) for one in SUMMARY_PERCENTILES}
+    percentiles = {pct: percentile(ordered, pct) for pct in SUMMARY_PERCENTILES}
     mean = math.fsum(ordered) / len(ordered)
     return LatencySummary(ordered[0], ordered[-1], mean, median_of_sorted(ordered), percentiles)
 
@@ -271,7 +271,7 @@ def series_statistics(values: Sequence[float], resolution_ms: float | None = Non
     count = len(ordered)
     mean = math.fsum(ordered) / count
     std = standard_deviation(ordered, mean)
-    percentiles: dict[float, float | None] = {one: percentile(ordered, one) for one in PERCENTILES}
+    percentiles: dict[float, float | None] = {pct: percentile(ordered, pct) for pct in PERCENTILES}
     if count < LEAST_ROWS_OF_P999:
         percentiles[99.9] = None
     return SeriesStatistics(
@@ -397,7 +397,7 @@ def enqueue_against_compute(
     if statistics is None:
         return None
     enqueue, compute = _median(statistics.enqueue), _median(statistics.compute)
-    h2d, d2h, latency = (_median(one) for one in (statistics.h2d, statistics.d2h, statistics.latency))
+    h2d, d2h, latency = (_median(series) for series in (statistics.h2d, statistics.d2h, statistics.latency))
     transfers = h2d + d2h if h2d is not None and d2h is not None else None
     unknown = {}
     if enqueue is None:

@@ -131,7 +131,7 @@ def accuracy_of(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any 
         outputs=outputs,
         inputs=inputs if isinstance(inputs, dict) else {},
         gates=tuple(_gates(document.get("gates"))),
-        notes=tuple(one for one in _list(document.get("notes")) if isinstance(one, str)),
+        notes=tuple(note for note in _list(document.get("notes")) if isinstance(note, str)),
         is_ours=str(document.get("schema", "")).startswith(SCHEMA),
         diagnostics=tuple(notes),
     )

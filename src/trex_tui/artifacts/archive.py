@@ -63,7 +63,7 @@ def names_in(path: Path) -> list[str]:
     """The last parts of the names of what would be unpacked; none for what is no archive."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return [PurePosixPath(one.filename).name for one in archive.infolist() if _match(one)]
+            return [PurePosixPath(member.filename).name for member in archive.infolist() if _match(member)]
     except (OSError, ValueError, zipfile.BadZipFile):
         return []
 

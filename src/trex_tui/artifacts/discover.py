@@ -86,7 +86,7 @@ def _add_found(
     for kind in _ELSEWHERE_KINDS:
         if kind in group:
             continue
-        candidates = [one for one in found if one.kind is kind]
+        candidates = [file for file in found if file.kind is kind]
         matching = [candidate for candidate in candidates if candidate.stem == stem]
         only = candidates if alone and directory.absolute().name != "results" else []
         chosen = matching or only
@@ -128,7 +128,7 @@ class Contents:
 
     @property
     def paths(self) -> list[Path]:
-        return [one.path for one in self.found]
+        return [file.path for file in self.found]
 
 
 def contents(path: Path) -> Contents:
@@ -226,7 +226,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
     Raises:
         ArtifactError: As `find`.
     """
-    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(one) for one in path]
+    paths = [Path(path)] if isinstance(path, (str, Path)) else [Path(item) for item in path]
     if not paths:
         return Discovery(())
     given = [one for one in paths if _checked(one).is_file()]
@@ -237,7 +237,7 @@ def scan(path: str | Path | Iterable[str | Path]) -> Discovery:
         sets.extend(below.sets)
         strays.extend(below.diagnostics)
     sets.extend(_sets_of_files(given))
-    unique = {tuple(one.files.values()): one for one in sets}
+    unique = {tuple(source.files.values()): source for source in sets}
     if not unique:
         raise _nothing_found(paths, strays)
     return Discovery(tuple(with_unique_names(list(unique.values()))), tuple(strays))
@@ -325,7 +325,7 @@ def _sets_of_files(given: Sequence[Path]) -> list[ArtifactSet]:
     archives = [path for path in given if is_archive(path)]
     if archives:
         others = [path for path in given if path not in archives]
-        return [*(one for path in archives for one in _sets_of_archive(path)), *_sets_of_files(others)]
+        return [*(source for path in archives for source in _sets_of_archive(path)), *_sets_of_files(others)]
     if not given:
         return []
     kinds = {}
@@ -350,9 +350,9 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
         return [one for folder, files in inside.apart for one in _sets_of_folder(folder, files).sets]
     own = set(inside.paths)
     sets = [
-        one
-        for one in _sets_of_folder(path.parent, _beside(path)).sets
-        if not own.isdisjoint(one.files.values())
+        source
+        for source in _sets_of_folder(path.parent, _beside(path)).sets
+        if not own.isdisjoint(source.files.values())
     ]
     if sets:
         return sets
@@ -369,7 +369,7 @@ def _sets_of_archive(path: Path) -> list[ArtifactSet]:
 def _beside(path: Path) -> list[Path]:
     """The files of the directory of one that was named, itself included."""
     try:
-        return without_strangers(sorted(one for one in path.parent.iterdir() if one.is_file()), path)
+        return without_strangers(sorted(entry for entry in path.parent.iterdir() if entry.is_file()), path)
     except OSError:
         return [path]
 
@@ -433,21 +433,21 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
             folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
     packed = {one.path for one in found if one.is_packed}
-    for one in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
-        group = folder.groups.setdefault(one.stem, {})
-        if one.is_packed and one.kind in group and group[one.kind] not in packed:
+    for file in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
+        group = folder.groups.setdefault(file.stem, {})
+        if file.is_packed and file.kind in group and group[file.kind] not in packed:
             continue
-        if one.kind in group:
-            kind = one.kind.words
+        if file.kind in group:
+            kind = file.kind.words
             message = (
-                f"is a second {kind} for {one.stem or 'this directory'!r}; {group[one.kind].name} is used"
+                f"is a second {kind} for {file.stem or 'this directory'!r}; {group[file.kind].name} is used"
             )
-            folder.note(one.stem, Severity.ERROR, one.path, message)
+            folder.note(file.stem, Severity.ERROR, file.path, message)
         else:
-            group[one.kind] = one.path
+            group[file.kind] = file.path
     own = [_assemble(folder), *(_sets_of_folder(place, inside_it) for place, inside_it in apart)]
     return Discovery(
-        tuple(one for each in own for one in each.sets),
+        tuple(source for each in own for source in each.sets),
         tuple(diagnostic for each in own for diagnostic in each.diagnostics),
     )
 
@@ -482,7 +482,7 @@ def _assemble(folder: _Folder) -> Discovery:
         notes = tuple(note for noted, note in folder.notes if noted == stem or len(engines) == 1)
         name = display_name(stem) or folder.path.absolute().name
         sets.append(ArtifactSet(name, folder.path, files, notes))
-    used = {note for one in sets for note in one.diagnostics}
+    used = {note for source in sets for note in source.diagnostics}
     return Discovery(tuple(sets), tuple(note for _, note in folder.notes if note not in used))
 
 
@@ -523,7 +523,7 @@ def with_unique_names(sets: list[ArtifactSet]) -> list[ArtifactSet]:
 
     Names that this has given before are taken for what they were without their directories.
     """
-    folders = [Path(os.path.abspath(one.directory)) for one in sets]  # noqa: PTH100 - without `..`
+    folders = [Path(os.path.abspath(source.directory)) for source in sets]  # noqa: PTH100 - without `..`
     own = [one.name.rpartition("/")[2] for one in sets]
     for folder in set(folders):
         _tell_apart([index for index, one in enumerate(folders) if one == folder], own, sets)

@@ -129,7 +129,7 @@ def _is_deep(value: Any, levels: int) -> bool:  # noqa: ANN401 - any JSON value
     if not levels:
         return True
     inside = value.values() if type(value) is dict else value
-    return any(type(one) in _CONTAINERS and _is_deep(one, levels - 1) for one in inside)
+    return any(type(item) in _CONTAINERS and _is_deep(item, levels - 1) for item in inside)
 
 
 def decode_text(data: bytes) -> str:

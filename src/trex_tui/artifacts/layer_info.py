@@ -52,7 +52,7 @@ def read_layer_info(path: Path) -> LayerInfo:
 
     raw: list[Any] = root["Layers"]
     names_only = bool(raw) and all(isinstance(one, str) for one in raw)
-    layers = [_checked_layer(one, index, note) for index, one in enumerate(raw)]
+    layers = [_checked_layer(entry, index, note) for index, entry in enumerate(raw)]
     if names_only:
         message = (
             "holds layer names only: the engine was built without --profilingVerbosity=detailed, so there are no "
@@ -90,7 +90,7 @@ def _dicts(raw: Any, where: str, note: Any) -> tuple[dict[str, Any], ...]:  # no
     if not isinstance(raw, list):
         note(where, f"is {_kind_of(raw)}, not a list; ignored")
         return ()
-    good = tuple(one for one in raw if isinstance(one, dict) and isinstance(one.get("Name"), str))
+    good = tuple(entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("Name"), str))
     if len(good) < len(raw):
         note(where, f"{len(raw) - len(good)} entries are no tensors; left out")
     return good
@@ -103,7 +103,8 @@ def _bindings(raw: Any, note: Any) -> tuple[str, ...]:  # noqa: ANN401
         note("Bindings", f"is {_kind_of(raw)}, not a list; ignored")
         return ()
     names = [
-        one if isinstance(one, str) else one.get("Name") if isinstance(one, dict) else None for one in raw
+        entry if isinstance(entry, str) else entry.get("Name") if isinstance(entry, dict) else None
+        for entry in raw
     ]
     good = tuple(name for name in names if isinstance(name, str))
     if len(good) < len(raw):

@@ -91,7 +91,7 @@ def number_in(value: Any) -> float | None:  # noqa: ANN401
 def parse_latency(value: Any) -> LatencySummary | None:  # noqa: ANN401
     """Understand a latency line, as trex's list or as the text of the log; None if it is neither."""
     if isinstance(value, list):
-        numbers = [number_in(one) for one in value]
+        numbers = [number_in(item) for item in value]
         if len(numbers) < 4 or all(number is None for number in numbers):
             return None
         names = _PERCENTILES_BY_LENGTH.get(len(numbers), ())
@@ -126,7 +126,7 @@ def read_metadata(paths: list[Path]) -> tuple[Metadata, list[Diagnostic]]:
             notes.append(error.diagnostic)
             continue
         if isinstance(root, list):
-            attributes = without_depths(next((one for one in root if isinstance(one, dict)), {}))
+            attributes = without_depths(next((entry for entry in root if isinstance(entry, dict)), {}))
         elif isinstance(root, dict):
             for key, value in root.items():
                 if isinstance(value, dict):

@@ -114,7 +114,7 @@ def inputs_of(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> 
         sets: What was found.
         paths: What a person named beside it: files, or directories, which count for nothing.
     """
-    files = [file for one in sets for file in one.files.values()]
+    files = [file for source in sets for file in source.files.values()]
     archives = [found for file in files if (found := _archive_of(file)) is not None]
     return Inputs([*files, *archives, *paths])
 

@@ -1,5 +1,6 @@
-"""Run trtexec and leave a complete artifact set: find it, plan the runs, watch, judge, file the results.
+"""Run trtexec and leave a complete artifact set: find it, plan the runs, follow them, judge, file the results.
 
-Imports the standard library and `artifacts/` only. What runs where is kept apart: `plan` makes argument lists out of options,
-`run` starts one process and streams its output, `judge` reads the outcome; a remote capture replaces `run` alone.
+Imports the standard library and `artifacts/` only. What runs where is kept apart: `plan` makes argument lists out of
+options, `process` runs one program and streams its output, `verdict` judges the outcome, `run` does all of it in order.
+`machine` is where it happens; `remote` is another one.
 """

@@ -55,7 +55,7 @@ class Findings:
         others: More of them, which are not used.
         facts: `Host.facts`.
         probes: `Host.probes`.
-        around: Beside the host.
+        environment: Beside the host.
     """
 
     trtexec: Trtexec | None
@@ -63,7 +63,7 @@ class Findings:
     others: Sequence[str]
     facts: Mapping[str, Any]
     probes: Mapping[str, Mapping[str, Any]]
-    around: Environment
+    environment: Environment
 
 
 def examine(findings: Findings) -> list[Check]:
@@ -71,7 +71,7 @@ def examine(findings: Findings) -> list[Check]:
 
     checks = [*_trtexec(findings), *_gpus(findings), *_devices(findings)]
     checks += _jetson(findings) if findings.facts.get("jetson") else _clock_permission(findings)
-    checks += [*_memory(findings), *_disk(findings.around.disk), *_container(findings)]
+    checks += [*_memory(findings), *_disk(findings.environment.disk), *_container(findings)]
     checks += [*_known_bad_board(findings), *_mixed_packages(findings), *_known_bad_state(findings)]
     return checks
 
@@ -152,13 +152,13 @@ def _no_gpu(findings: Findings) -> Check:
     raw = "\n".join(
         str(probe["raw"]) for name, probe in findings.probes.items() if name.startswith("nvidia-smi")
     )
-    if findings.around.has_nvidia_smi:
+    if findings.environment.has_nvidia_smi:
         first = (raw.strip().splitlines() or ["it says nothing"])[0][:200]
         known = recognise([raw], NVIDIA_SMI_FAILURES)
         remedy = known.remedy if known else "run nvidia-smi by hand"
         return Check("GPU", ERROR, f"nvidia-smi names none: {first}", remedy)
-    if findings.around.devices:
-        nodes = ", ".join(findings.around.devices)
+    if findings.environment.devices:
+        nodes = ", ".join(findings.environment.devices)
         return Check(
             "GPU",
             WARNING,
@@ -170,10 +170,10 @@ def _no_gpu(findings: Findings) -> Check:
 
 
 def _devices(findings: Findings) -> Iterator[Check]:
-    if closed := [name for name, may_open in findings.around.devices.items() if not may_open]:
+    if closed := [name for name, may_open in findings.environment.devices.items() if not may_open]:
         remedy = JOIN_GROUPS if "/dev/nvmap" in closed else "look at its owner and group: ls -l /dev/nvidia*"
         yield Check("devices", ERROR, f"{', '.join(closed)} may not be opened by this user", remedy)
-    elif findings.facts.get("jetson") and "/dev/nvmap" not in findings.around.devices:
+    elif findings.facts.get("jetson") and "/dev/nvmap" not in findings.environment.devices:
         yield Check(
             "devices",
             ERROR,
@@ -198,12 +198,12 @@ def _jetson(findings: Findings) -> Iterator[Check]:
         fastest = mode.startswith("MAXN")
         yield Check("nvpmodel", OK if fastest else NOTE, f"power mode {mode}", "" if fastest else change)
     yield _jetson_clocks(findings.facts.get("gpu_clock") or {})
-    if findings.around.tegrastats is None:
+    if findings.environment.tegrastats is None:
         yield Check(
             "tegrastats", NOTE, "not found", "in a container mount /usr/bin/tegrastats; capture needs none"
         )
     else:
-        yield Check("tegrastats", OK, findings.around.tegrastats)
+        yield Check("tegrastats", OK, findings.environment.tegrastats)
 
 
 def _jetson_clocks(clock: Mapping[str, Any]) -> Check:
@@ -225,7 +225,7 @@ def _clock_permission(findings: Findings) -> Iterator[Check]:
     gpus = findings.facts.get("gpus") or []
     if not gpus:
         return
-    may = findings.around.may_lock_clocks
+    may = findings.environment.may_lock_clocks
     if may is None:
         yield Check(
             "clocks", NOTE, "unknown whether this user may lock them", "capture --lock-clocks tries it"
@@ -255,7 +255,7 @@ def _memory(findings: Findings) -> Iterator[Check]:
     text = f"{format_bytes(available * 1024)} of {format_bytes(total * 1024)} available"
     is_board = bool(findings.facts.get("jetson"))
     remedies = ["close other programs"]
-    if is_board and findings.around.is_graphical:
+    if is_board and findings.environment.is_graphical:
         remedies.append("stop the desktop: sudo systemctl isolate multi-user.target")
     if is_board and swap == 0:
         text += ", no swap"
@@ -358,7 +358,7 @@ def _mixed_packages(findings: Findings) -> Iterator[Check]:
     program = findings.trtexec
     if program is None or not str(program.path).endswith(f"{_PACKAGED_IN}/{Path(program.path).name}"):
         return
-    for name, version in sorted(findings.around.packages.items()):
+    for name, version in sorted(findings.environment.packages.items()):
         numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
         is_library = re.fullmatch(r"libnvinfer(?:\d+|-bin)", name)
         if numbers and is_library and tuple(map(int, numbers.groups())) != program.numbers[:3]:
@@ -373,14 +373,14 @@ def _mixed_packages(findings: Findings) -> Iterator[Check]:
 
 def _known_bad_state(findings: Findings) -> Iterator[Check]:
     # A stub libcuda in front of the real one: CUDA fails, or TensorRT believes that there is no memory.
-    if findings.around.stub_libraries:
+    if findings.environment.stub_libraries:
         yield Check(
             "known bad",
             WARNING,
-            f"LD_LIBRARY_PATH leads to stubs of CUDA: {', '.join(findings.around.stub_libraries)}",
+            f"LD_LIBRARY_PATH leads to stubs of CUDA: {', '.join(findings.environment.stub_libraries)}",
             "take it out of LD_LIBRARY_PATH; stubs are for linking alone",
         )
-    uptime_s = findings.around.uptime_s
+    uptime_s = findings.environment.uptime_s
     if not uptime_s:
         return
     gpus = findings.facts.get("gpus") or []

@@ -1,17 +1,14 @@
-"""The machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container.
+"""The machine that measures: GPU, driver or L4T, power mode, clocks, temperatures, memory, container; and for `doctor` what a
+capture needs beside it: devices that may be opened, privileges, disk, packages.
 
-Everything is read as an ordinary user; nothing is changed. The text of each probe is kept beside what was understood of it,
-because these formats drift. What names a person's machine (host name, UUID, serial) is asked for only on request.
+Everything is read as an ordinary user; nothing is created, changed or locked. The text of each probe is kept beside what
+was understood of it, because these formats drift. What names a person's machine (host name, UUID, serial) is asked for
+only on request.
 
-What of a machine decides about the engine that is built on it, and whether two machines are one in that.
-
-An engine is of one kind of GPU. Where a machine has several kinds, or slices of one (MIG), the variables that choose count
-too. On a Jetson the power mode counts as well: it decides how many parts of the GPU are on and how fast they may run, and
-TensorRT takes a board in another mode for another device.
-
-What a capture needs around it, beside the host itself: devices that may be opened, privileges, disk, packages.
-
-Read as an ordinary user; nothing is created, changed or locked.
+Of all this, some decides about the engine that is built there (`machine_of`). An engine is of one kind of GPU. Where a
+machine has several kinds, or slices of one (MIG), the variables that choose count too. On a Jetson the power mode counts
+as well: it decides how many parts of the GPU are on and how fast they may run, and TensorRT takes a board in another mode
+for another device.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ from trex_tui.capture.options import CaptureOptions, quoted
 from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.process import GRACE_S, ProcessOutcome, Stop, run_process
 from trex_tui.capture.ssh import (
-    AROUND,
     ENGINE,
+    ENVIRONMENT,
     FETCH,
     FIND,
     HOLD,
@@ -97,7 +97,7 @@ class RemoteTrtexec:
 def find_there(
     ssh: Ssh, stop: Stop, word: str, given: str | None, *, with_others: bool = False
 ) -> RemoteTrtexec:
-    """Look for it, in the order of `locate.find_trtexec`.
+    """Look for it, in the order of `find_trtexec`.
 
     Args:
         ssh: How to reach the machine.
@@ -206,11 +206,11 @@ def look_there(ssh: Ssh, stop: Stop, given: str | None) -> Findings:
     trtexec = find_there(ssh, stop, word, given, with_others=True)
     host = ask_remote(ssh, stop, word, with_ids=False)
     probes: dict[str, Any] = host.pop("probes")
-    around = read_around(ssh.call(stop, AROUND, word), word, probes)
-    return Findings(trtexec.trtexec, trtexec.refusal, trtexec.others, host, probes, around)
+    environment = read_environment(ssh.call(stop, ENVIRONMENT, word), word, probes)
+    return Findings(trtexec.trtexec, trtexec.refusal, trtexec.others, host, probes, environment)
 
 
-def read_around(said: bytes, word: str, probes: dict[str, Any]) -> Environment:
+def read_environment(said: bytes, word: str, probes: dict[str, Any]) -> Environment:
     """Understand what the script printed; the text of what drifts goes to `probes`."""
     parts: dict[tuple[str, str], str] = {}
     for part in said.split(f"\n{word} ".encode())[1:]:

@@ -1,11 +1,8 @@
-"""The options of an earlier run, out of its command: what is taken over for the next, and a sentence on each that is not.
+"""Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
 
-A command stands in a file, which is data. Numbers, shapes and words of trtexec's own are taken; paths are not, so that no
-file makes us load a library or read or write elsewhere.
-
-Measuring the engine of a set once more: with which file and options, where the new set is to lie, and as what command.
-
-The options are those of the run that the set has, so that the two can be compared: `earlier.py` reads them.
+The options are those of the run that the set has, so that the two can be compared. Its command stands in a file, which is
+data. Numbers, shapes and words of trtexec's own are taken over; paths are not, so that no file makes us load a library or
+read or write elsewhere. There is a sentence on each option that is not taken over.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trex_tui.artifacts.capture_manifest import table_in
 from trex_tui.capture.environment_probe import machine_differences, machine_of
 from trex_tui.capture.manifest import Manifest, build_key, file_entry, read_manifest
 from trex_tui.capture.options import CaptureOptions
@@ -86,7 +87,7 @@ def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 def machine_of_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the engine was built on; the set may have been measured elsewhere since."""
     noted = build_of(manifest).get("machine")
-    return noted if isinstance(noted, dict) else machine_of(_dict(_dict(manifest, "host"), "before"))
+    return noted if isinstance(noted, dict) else machine_of(table_in(table_in(manifest, "host"), "before"))
 
 
 def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Manifest) -> Iterator[str]:
@@ -96,12 +97,12 @@ def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Man
         yield "its build did not pass"
     if run.get("build_key") != build_key(build):
         yield "it was built with other options"
-    then = _dict(manifest, "trtexec")
+    then = table_in(manifest, "trtexec")
     if (then.get("version"), then.get("build")) != (trtexec.version, trtexec.build):
         yield f"it was built by TensorRT {then.get('version')}, this is {trtexec.version}"
-    if _dict(manifest, "model").get("sha256") != now.model["sha256"]:
+    if table_in(manifest, "model").get("sha256") != now.model["sha256"]:
         yield "the model has changed"
-    inputs = _dict(manifest, "inputs")
+    inputs = table_in(manifest, "inputs")
     for name in sorted({*inputs, *now.inputs}):
         if inputs.get(name) != now.inputs.get(name):
             yield f"{name} is not what it was built with"
@@ -110,13 +111,8 @@ def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Man
         if manifest.get("remote"):
             yield "it was not brought back from the machine that built it (--with-engine does)"
         yield "it is gone"
-    elif file_entry(names.engine)["sha256"] != _dict(manifest, "engine").get("sha256"):
+    elif file_entry(names.engine)["sha256"] != table_in(manifest, "engine").get("sha256"):
         yield "it has changed since"
-
-
-def _dict(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = root.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def read_model(path: Path) -> dict[str, Any]:

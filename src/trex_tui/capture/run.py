@@ -1,4 +1,4 @@
-"""A capture from start to end: plan, run, judge, file; and what a person sees meanwhile, through `View`."""
+"""A capture from start to end: plan, run, judge, file; a `CaptureObserver` shows it meanwhile."""
 
 from __future__ import annotations
 

@@ -311,7 +311,7 @@ HOLD: Final = (
     '( o=$(nvidia-smi -i "$i" -lgc "$m,$m" 2>&1 3<&-); printf "%s\\n%s\\n%s\\n" "$t" "$o" "$t"; '
     'case $o in *"GPU clocks set to"*) free;; esac; exit 0 ) 2>/dev/null & wait "$!" || free 2>/dev/null; exit 0'
 )
-AROUND: Final = (
+ENVIRONMENT: Final = (
     # word. What doctor wants beside PROBE: `word kind name`, then the text. Nothing is made or changed.
     't=$1; say() { printf "\\n%s %s\\n" "$t" "$*"; }; '
     'for f in /proc/self/status /proc/uptime; do [ -r "$f" ] && { say file "$f"; cat "$f"; }; done; '

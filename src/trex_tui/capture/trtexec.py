@@ -1,12 +1,8 @@
-"""Which release of TensorRT has which option of trtexec.
+"""The trtexec at hand: where it is, which release it is of, and which options it has.
 
-The table (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the
-one at hand. For what is at hand, `--help` itself is asked first: `abilities.py`.
-
-What a trtexec can do, out of its `--help`: version from the banner, options from the lines that explain them.
-
-`--help` needs no GPU, and there is no `--version`. Which options it explains decides; the table of releases answers only for
-deprecated ones, which help texts hide.
+`--help` needs no GPU, and there is no `--version`. Its banner tells the version, its lines explain options. The table of
+releases (`trtexec_flags.json`) answers for deprecated options, which `--help` hides, and for other releases than the one
+at hand.
 """
 
 from __future__ import annotations

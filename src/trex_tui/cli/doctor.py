@@ -71,9 +71,9 @@ def look(
     used = os.path.realpath(trtexec.path) if trtexec else None
     others = [str(path) for path, _ in candidates(environ, root) if os.path.realpath(path) != used]
     host = probe_host(environ=environ, root=root)
-    around = probe_environment(host, outdir, environ=environ, root=root, may=may)
+    environment = probe_environment(host, outdir, environ=environ, root=root, may=may)
     # Where none can be used, the refusal tells of those that are there.
-    return Findings(trtexec, refusal, others if trtexec else [], host.facts, host.probes, around)
+    return Findings(trtexec, refusal, others if trtexec else [], host.facts, host.probes, environment)
 
 
 def document(found: Findings, checks: Sequence[Check], where: str = "here") -> dict[str, Any]:
@@ -93,7 +93,7 @@ def document(found: Findings, checks: Sequence[Check], where: str = "here") -> d
             "build": program.build,
             "found_by": program.found_by,
         },
-        "host": {**found.facts, **found.around.document(), "probes": found.probes},
+        "host": {**found.facts, **found.environment.document(), "probes": found.probes},
     }
 
 

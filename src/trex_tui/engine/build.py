@@ -78,7 +78,7 @@ def shape_of(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
         return (-1,)
     for extent in raw:
         if type(extent) is not int or extent < 0:
-            return _shared(tuple(one if type(one) is int and one >= 0 else -1 for one in raw))
+            return _shared(tuple(entry if type(entry) is int and entry >= 0 else -1 for entry in raw))
     return _shared(tuple(raw))
 
 
@@ -89,7 +89,9 @@ def _shared(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
-    return tuple([tensor_of(one) for one in raw if isinstance(one, dict)]) if isinstance(raw, list) else ()
+    return (
+        tuple([tensor_of(entry) for entry in raw if isinstance(entry, dict)]) if isinstance(raw, list) else ()
+    )
 
 
 @dataclass(frozen=True, slots=True)

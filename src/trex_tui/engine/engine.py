@@ -267,7 +267,7 @@ def load_engine(path: str | Path | Iterable[str | Path], optimization_profile: i
     """
     sets = find(path)
     if len(sets) > 1:
-        names = ", ".join(one.name for one in sets[:8]) + (", …" if len(sets) > 8 else "")
+        names = ", ".join(source.name for source in sets[:8]) + (", …" if len(sets) > 8 else "")
         raise TrexError(
             f"{path}: holds {len(sets)} engines ({names}); name one of them, or use load_engines()"
         )
@@ -280,7 +280,7 @@ def load_engines(path: str | Path | Iterable[str | Path]) -> list[Engine]:
     Raises:
         ArtifactError: Nothing is found, or a set has no usable file.
     """
-    return [load_set(one) for one in find(path)]
+    return [load_set(source) for source in find(path)]
 
 
 def load_set(

@@ -349,7 +349,7 @@ def with_ending(text: str, form: ExportFormat) -> str:
 def format_of(text: str) -> ExportFormat | None:
     """The format that the ending of a typed path names."""
     ending = text.strip().rpartition(".")[2].lower()
-    return next((one for one in ExportFormat if one.value == ending), None)
+    return next((form for form in ExportFormat if form.value == ending), None)
 
 
 def target_of(text: str, name: str) -> Path:

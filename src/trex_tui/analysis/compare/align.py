@@ -593,7 +593,7 @@ def _between_key(pairing: Pairing, side: int, layer: int) -> Hashable:
     if not traits.of[layer].passive:
         return None
     kind = traits.engine.layers[layer].kind.value
-    before = frozenset(labels[one] for one in traits.before[layer])
+    before = frozenset(labels[neighbour] for neighbour in traits.before[layer])
     after = frozenset(labels[one] for one in traits.after[layer])
     if (not before and not after) or OPEN in before or OPEN in after:
         return None

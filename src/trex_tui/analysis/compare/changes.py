@@ -38,7 +38,7 @@ class Surroundings:
 
     def count(self, layers: Iterable[Layer], kind: LayerKind) -> int:
         """How many of a kind are around some layers, each counting once."""
-        near = {one for layer in layers for one in self._near.get(layer.index, ())}
+        near = {neighbour for layer in layers for neighbour in self._near.get(layer.index, ())}
         return sum(self._layers[one].kind is kind for one in near)
 
 
@@ -101,7 +101,7 @@ def _values(sides: Pair, value: Callable[[Layer], str | None]) -> tuple[str, str
     found = [{value(layer) for layer in layers} for layers in sides]
     if found[0] == found[1] or None in found[0] | found[1]:
         return "", ""
-    texts = [" + ".join(sorted(filter(None, one))) for one in found]
+    texts = [" + ".join(sorted(filter(None, known))) for known in found]
     return texts[0], texts[1]
 
 
@@ -148,7 +148,7 @@ def _arrow(layers: Sequence[Layer], text: Callable[[Tensor], str]) -> str:
 
 def _weights(layers: Sequence[Layer]) -> int | None:
     known = [layer.weights_bytes for layer in layers if layer.layer_type is not None]
-    return None if None in known or not known else sum(one for one in known if one is not None)
+    return None if None in known or not known else sum(count for count in known if count is not None)
 
 
 def _bytes_apart(before: int | None, after: int | None) -> str:
@@ -247,13 +247,13 @@ def difference(
     ours, first = sides[engine].latency_sum_ms, sides[baseline].latency_sum_ms
     delta = None if ours is None or first is None else ours - first
     known = [block.deltas_ms[engine] for block in here]
-    told = math.fsum(one for one in known if one is not None)
+    attributed = math.fsum(delta_ms for delta_ms in known if delta_ms is not None)
     reasons = () if delta is None else _reasons(engine, baseline, here, sides)
     return Difference(
         engine=engine,
         delta_ms=delta,
         ratio=ours / first if ours is not None and first else None,
-        unattributed_ms=0.0 if delta is None or None not in known else delta - told,
+        unattributed_ms=0.0 if delta is None or None not in known else delta - attributed,
         headline=_headline(engine, baseline, delta, sides, reasons),
         reasons=reasons,
         matches=dict(Counter(_match(block, engine, baseline) for block in here)),

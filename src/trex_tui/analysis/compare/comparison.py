@@ -221,7 +221,7 @@ def _check(engines: Sequence[Engine], baseline: int, align: Align | str, pins: S
     try:
         return Align(align)
     except ValueError:
-        words = ", ".join(one.value for one in Align)
+        words = ", ".join(mode.value for mode in Align)
         raise TrexError(f"'{align}' is no way to align layers; there are {words}") from None
 
 

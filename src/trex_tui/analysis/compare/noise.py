@@ -215,7 +215,7 @@ def block_length(above: Sequence[bool]) -> int:
     rows = len(above)
     if rows < 8:
         return 1
-    bits = int("".join("1" if one else "0" for one in above), 2)
+    bits = int("".join("1" if bit else "0" for bit in above), 2)
     share = bits.bit_count() / rows
     variance = share * (1.0 - share)
     if variance <= 0.0:
@@ -224,7 +224,7 @@ def block_length(above: Sequence[bool]) -> int:
     most = math.ceil(math.sqrt(rows)) + quiet
     both = [(bits & (bits >> lag)).bit_count() / rows - share * share for lag in range(most + 1)]
     limit = 2.0 * math.sqrt(math.log10(rows) / rows)
-    small = [abs(one / variance) < limit for one in both]
+    small = [abs(covariance / variance) < limit for covariance in both]
     last = next((lag for lag in range(1, most - quiet + 1) if all(small[lag : lag + quiet])), most)
     bandwidth = min(2 * max(1, last - 1), most)
     weights = [min(1.0, 2.0 * (1.0 - lag / bandwidth)) for lag in range(bandwidth + 1)]

@@ -180,7 +180,7 @@ def build_blocks(
         found: The partition.
     """
     around = [Surroundings(trait.engine) for trait in traits]
-    return tuple(_block(index, one, traits, baseline, per, around) for index, one in enumerate(found))
+    return tuple(_block(index, group, traits, baseline, per, around) for index, group in enumerate(found))
 
 
 def _block(

@@ -348,7 +348,7 @@ def _attributes(layer: Layer, keys: Sequence[str]) -> tuple[tuple[str, Hashable]
 
 def _hashable(value: Any) -> Hashable:  # noqa: ANN401
     if isinstance(value, list):
-        return tuple(_hashable(one) for one in value)
+        return tuple(_hashable(item) for item in value)
     return value if isinstance(value, (str, int, float, bool)) else repr(value)
 
 

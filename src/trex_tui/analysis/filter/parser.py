@@ -350,7 +350,7 @@ def find_column(name: str) -> Column | None:
 def nearest_names(name: str) -> list[str]:
     """Names and short names that look like `name`, the likeliest first."""
     known = [*ALL_COLUMNS_BY_NAME, *ALIASES]
-    begin = [one for one in known if len(name) > 1 and one.startswith(name.casefold())]
+    begin = [text for text in known if len(name) > 1 and text.startswith(name.casefold())]
     return list(dict.fromkeys([*begin, *close_matches(name.casefold(), known, 3, 0.7)]))[:3]
 
 
