@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.lint.config import format_fail_on
-from trex_tui.lint.model import Judged, Rule, Severity
+from trex_tui.lint.model import FindingSeverity, Judged, Rule
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import escaped
 from trex_tui.report.render_sarif import main_file
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 # Text
 
 _STYLES = {
-    Severity.ERROR: "bold red",
-    Severity.WARNING: "yellow",
-    Severity.INFO: "cyan",
-    Severity.GOOD: "green",
+    FindingSeverity.ERROR: "bold red",
+    FindingSeverity.WARNING: "yellow",
+    FindingSeverity.INFO: "cyan",
+    FindingSeverity.GOOD: "green",
 }
 _INDENT = 9
 _ID_INDENT = 12
@@ -83,7 +83,7 @@ def _engine_lines(report: EngineReport, name_width: int) -> Iterator[tuple[str, 
         yield "bold", 0, "Well done"
         for judged in result.positives:
             line = _pad(judged.rule.id, printable(judged.message), _ID_INDENT)
-            yield _STYLES[Severity.GOOD], _ID_INDENT, line
+            yield _STYLES[FindingSeverity.GOOD], _ID_INDENT, line
     if result.suppressed:
         yield "", 0, ""
         yield "bold", 0, "Suppressed"
@@ -192,7 +192,11 @@ def _fold(title: str, lines: list[str], most: int) -> Iterator[str]:
 
 # Workflow commands of GitHub Actions, which become annotations
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_COMMANDS = {
+    FindingSeverity.ERROR: "error",
+    FindingSeverity.WARNING: "warning",
+    FindingSeverity.INFO: "notice",
+}
 
 
 def lint_github(report: LintReport) -> str:

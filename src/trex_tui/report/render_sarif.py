@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from trex_tui._version import __version__
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.lint.model import Judged, Rule, Severity
+from trex_tui.lint.model import FindingSeverity, Judged, Rule
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.lint import EngineReport, LintReport, describe_saving, fingerprint
 from trex_tui.text import printable
@@ -19,10 +19,10 @@ from trex_tui.text import printable
 VERSION = "2.1.0"
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.INFO: "note",
-    Severity.GOOD: "none",
+    FindingSeverity.ERROR: "error",
+    FindingSeverity.WARNING: "warning",
+    FindingSeverity.INFO: "note",
+    FindingSeverity.GOOD: "none",
 }
 _PREFERRED = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
 
@@ -104,7 +104,7 @@ def _result_object(report: EngineReport, judged: Judged, index: int, mark: str) 
     return {
         "ruleId": judged.rule.id,
         "ruleIndex": index,
-        "kind": "pass" if judged.severity is Severity.GOOD else "fail",
+        "kind": "pass" if judged.severity is FindingSeverity.GOOD else "fail",
         "level": _LEVELS[judged.severity],
         "message": {"text": "\n".join(map(printable, lines))},
         "locations": [_location(report, judged)],
