@@ -220,7 +220,7 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
     def table(title: str, sizes: Sequence[tuple[MemoryTotal, int, int]]) -> Table:
         known = sorted((size for size in sizes if size[1] or size[2]), key=lambda size: -size[1])
         rows = [
-            (total.key, total.layers, Cell(size, _size_words(size, unknown, total.layers)))
+            (total.key, total.layers, Cell(size, _format_size(size, unknown, total.layers)))
             for total, size, unknown in known
         ]
         styles = [kind_style_of(total.key) for total, _, _ in known]
@@ -233,7 +233,7 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
     return [shown for shown in tables if shown.rows]
 
 
-def _size_words(size: int, unknown: int, layers: int) -> str:
+def _format_size(size: int, unknown: int, layers: int) -> str:
     if unknown == layers:
         return "unknown"
     return f"≥ {format_bytes(size)}" if unknown else format_bytes(size)
