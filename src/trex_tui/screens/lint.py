@@ -160,7 +160,7 @@ class LintPane(TablePane[Entry], ShowsLint):
             self._step = here.layers.index(layer.index)
             self._explain(from_top=False)
 
-    def layer_of(self, row: Entry) -> Layer | None:
+    def get_layer(self, row: Entry) -> Layer | None:
         """The layer of the finding that `n` and `N` chose, at first its first; None if it is about none."""
         if not row.layers:
             return None
