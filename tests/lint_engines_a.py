@@ -11,7 +11,7 @@ from typing import Any
 from helpers import RealSet, layer, tensor, write_graph, write_json, write_profile
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.lint.context import Context
-from trex_tui.lint.model import Finding, NotChecked, Rule, Severity
+from trex_tui.lint.model import Finding, FindingSeverity, NotChecked, Rule
 from trex_tui.lint.registry import builtin_modules, collect
 
 FAMILIES = ("CONV", "FMT", "GEMM", "QDQ")
@@ -216,7 +216,7 @@ def names(engine: Engine, found: Sequence[Finding]) -> list[str]:
     return [engine.layers[one.layers[0]].name for one in found]
 
 
-def severity(rule: str, finding: Finding) -> Severity:
+def severity(rule: str, finding: Finding) -> FindingSeverity:
     return finding.severity or rules()[rule].severity
 
 

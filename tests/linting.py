@@ -13,7 +13,7 @@ from helpers import chain, write_graph, write_json
 from trex_tui.engine import Engine, load_engine
 from trex_tui.lint import registry as registry_module
 from trex_tui.lint.context import Context
-from trex_tui.lint.model import Finding, NotChecked, Rule, Severity
+from trex_tui.lint.model import Finding, FindingSeverity, NotChecked, Rule
 
 HOSTILE = 'evil \x1b[31m|x| <b>&"q"\n::error::x%0A\u202e` [a](http://x) @all ]]>'
 """A layer's name with something for every format to trip over."""
@@ -22,7 +22,7 @@ HOSTILE = 'evil \x1b[31m|x| <b>&"q"\n::error::x%0A\u202e` [a](http://x) @all ]]>
 def rule(
     rule_id: str,
     *said: Finding | NotChecked,
-    severity: Severity = Severity.WARNING,
+    severity: FindingSeverity = FindingSeverity.WARNING,
     check: Callable[[Context], Iterable[Finding | NotChecked]] | None = None,
     **more: Any,
 ) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.lint import CLEAN, NO_MATCH, LintPane
@@ -54,9 +54,9 @@ async def test_findings_are_listed_and_explained(tmp_path):
             assert part in words(session), part
         summary = pane(session).query_one(SummaryLine).text
         counts = session.screen.lint.counts
-        assert f"{counts[Severity.WARNING]} warning" in summary
+        assert f"{counts[FindingSeverity.WARNING]} warning" in summary
         assert "at stake" in summary
-        assert f"⚠{counts[Severity.WARNING]}" in session.text.splitlines()[1]
+        assert f"⚠{counts[FindingSeverity.WARNING]}" in session.text.splitlines()[1]
 
 
 async def test_the_cursor_makes_its_layer_the_current_one_and_enter_goes_there(tmp_path):
@@ -219,7 +219,7 @@ async def test_zoom_and_the_words_take_the_keyboard(tmp_path):
 async def test_nothing_known_is_not_clean(tmp_path):
     layers = ["a", "b"]
     async with running(write_set(tmp_path, "names", layers, None), LARGE, tab="lint") as session:
-        assert session.screen.lint.counts[Severity.ERROR] == 0
+        assert session.screen.lint.counts[FindingSeverity.ERROR] == 0
         assert "not checked" in session.text
         assert CLEAN not in words(session)
 

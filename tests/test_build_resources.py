@@ -10,9 +10,9 @@ from trex_tui.buildlog.build_trace import (
     BuildTrace,
     Dla,
     DlaFallback,
+    StrategyVerdict,
     Streams,
     TimingCache,
-    Verdict,
 )
 from trex_tui.buildlog.layer_tuning import InsertedReformat
 from trex_tui.report.views.build import cache_text, dla_text, reformats_text, streams_text
@@ -52,7 +52,10 @@ def test_dla_reformats_and_other_implementations() -> None:
     )
     trace = replace(
         NONE,
-        strategies=(BackendStrategy(1, 3, Verdict.CHOSEN), BackendStrategy(2, 4, Verdict.SKIPPED)),
+        strategies=(
+            BackendStrategy(1, 3, StrategyVerdict.CHOSEN),
+            BackendStrategy(2, 4, StrategyVerdict.SKIPPED),
+        ),
         dla=Dla(("a",), ("b", "c"), many),
         reformats=(KEPT, replace(KEPT, cost_ms=None), replace(KEPT, strategy=4)),
         non_conforming=("odd",),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers import ARTIFACTS
 from trex_tui.buildlog import BuildTrace, lines, read_build_log
-from trex_tui.buildlog.tuner import TacticColumns
+from trex_tui.buildlog.tuner import TacticWriter
 
 LOGS = ARTIFACTS / "logs"
 REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []
@@ -35,7 +35,7 @@ def read(path: Path, data: bytes, *, piece: int = lines.PIECE_BYTES) -> tuple[Bu
 
 
 def read_slowly(path: Path, data: bytes) -> tuple[BuildTrace, str]:
-    with mock.patch.object(TacticColumns, "take", return_value=False):
+    with mock.patch.object(TacticWriter, "take", return_value=False):
         return read(path, data)
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helpers import ARTIFACTS
 from trex_tui.buildlog import BuildTrace, lines, read_build_log, reader
 from trex_tui.buildlog.build_trace import DumpForm
-from trex_tui.buildlog.layer_tuning import Outcome, SkipReason
+from trex_tui.buildlog.layer_tuning import SkipReason, TuningOutcome
 
 LOGS = ARTIFACTS / "logs"
 REAL = sorted(LOGS.glob("*.log")) if LOGS.is_dir() else []
@@ -90,8 +90,8 @@ def test_what_it_tells(plain: dict[str, object]) -> None:
     assert plain["formats"] == [(("Float(4,2,1)", "Half(4,2:8,1)"), ("Half(4,2:8,1)",), "CaskConvolution", 2)]
     assert plain["tactics"] == [(1, "kernel_a", 0.5), (2, "kernel b numSplitK: 1", 0.25), (4, None, 0.75)]
     assert plain["outcomes"] == [
-        ("CaskConvolution", Outcome.TIMED, 1.5, 1),
-        ("CudnnConvolution", Outcome.NO_VALID_TACTIC, None, 0),
+        ("CaskConvolution", TuningOutcome.TIMED, 1.5, 1),
+        ("CudnnConvolution", TuningOutcome.NO_VALID_TACTIC, None, 0),
     ]
     assert plain["messages"] == [("W", 2, "Some thing in layer 7 is odd")]
     assert plain["options"] == {"Precision": "FP32+FP16", "Input build shape": "a=1x1, b=2x2"}

@@ -11,8 +11,8 @@ import pytest
 from helpers import ARTIFACTS
 from trex_tui.analysis.build import layer_choices, near_ties, phase_shares
 from trex_tui.buildlog import BuildTrace, read_build_log
-from trex_tui.buildlog.build_trace import DumpForm, FusionKind, PhaseKind, Verdict
-from trex_tui.buildlog.layer_tuning import Outcome, parse_id
+from trex_tui.buildlog.build_trace import DumpForm, FusionKind, PhaseKind, StrategyVerdict
+from trex_tui.buildlog.layer_tuning import TuningOutcome, parse_id
 
 LOGS = ARTIFACTS / "logs"
 V84 = "trt8.4.1_GTX1070_build_verbose_fp16_dynshape"
@@ -153,8 +153,8 @@ def test_runners(traces: dict[str, BuildTrace], name: str) -> None:
     invalid = count(name, "has no valid tactics for this config|: No valid tactics for ")
     headed = count(name, "Timing Runner: ")
     assert len(trials) + len(reformats) == headed + count(name, ": No valid tactics for ")
-    assert sum(one.outcome is Outcome.NO_VALID_TACTIC for one in trials + reformats) == invalid
-    assert not [one for one in trials + reformats if one.outcome is Outcome.UNFINISHED]
+    assert sum(one.outcome is TuningOutcome.NO_VALID_TACTIC for one in trials + reformats) == invalid
+    assert not [one for one in trials + reformats if one.outcome is TuningOutcome.UNFINISHED]
     stated = [
         float(one) for one in re.findall(r"profiling completed in (\S+) seconds", "\n".join(text_of(name)))
     ]
@@ -244,9 +244,9 @@ def test_backend_strategies(traces: dict[str, BuildTrace]) -> None:
     trace = traces[V10]
     told = [(one.number, one.verdict, one.estimate) for one in trace.strategies]
     assert told == [
-        (4, Verdict.INITIAL, 0.3344),
-        (3, Verdict.CHOSEN, 0.310688),
-        (2, Verdict.SKIPPED, 0.32816),
+        (4, StrategyVerdict.INITIAL, 0.3344),
+        (3, StrategyVerdict.CHOSEN, 0.310688),
+        (2, StrategyVerdict.SKIPPED, 0.32816),
     ]
     assert trace.winner == 3
     assert {one.strategy for one in trace.tunings} == {4, 3, 2}

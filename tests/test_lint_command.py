@@ -18,7 +18,7 @@ from linting import HOSTILE, engine_of, rule, use_rules
 from trex_tui import crash_log as faults
 from trex_tui.cli import main
 from trex_tui.config import CONFIG_NAME
-from trex_tui.lint.model import Confidence, Evidence, Finding, NotChecked, Rule, Severity
+from trex_tui.lint.model import Confidence, Evidence, Finding, FindingSeverity, NotChecked, Rule
 from trex_tui.report.render_lint import MOST_FINDINGS
 
 __all__ = ["use_rules"]
@@ -41,9 +41,13 @@ def rules() -> list[Rule]:
     return [
         rule("CONV001", first, title=f"Bad {HOSTILE}"),
         rule("CONV002", Finding("CONV002", "Two.", (1,), stakes_ms={1: 0.001})),
-        rule("MEASURE003", NotChecked("MEASURE003", "no device: keep the log", 2), severity=Severity.ERROR),
+        rule(
+            "MEASURE003",
+            NotChecked("MEASURE003", "no device: keep the log", 2),
+            severity=FindingSeverity.ERROR,
+        ),
         rule("BUILD001", NotChecked("BUILD001", f"no {HOSTILE}"), NotChecked("BUILD001", "no log")),
-        rule("OK-TC", Finding("OK-TC", "All 2 do.", (0,)), severity=Severity.GOOD),
+        rule("OK-TC", Finding("OK-TC", "All 2 do.", (0,)), severity=FindingSeverity.GOOD),
     ]
 
 

@@ -16,7 +16,7 @@ from trex_tui.config import CONFIG_NAME, PROJECT_NAME, parse_toml
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression, find_config
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.lint.registry import Registry
 from trex_tui.lint.suppression import append_suppression, make_filter, suppression_table
 
@@ -73,7 +73,7 @@ class TestReading:
             select=("CONV", "OK-TC"),
             ignore=("CONV001",),
             thresholds={"CONV003.waste_pct": 15.0, "CONV003.least": 2.5},
-            min_severity=Severity.INFO,
+            min_severity=FindingSeverity.INFO,
             fail_on=None,
             suppressions=(
                 Suppression(("CONV003",), "name:*head*", "the head stays FP32", f"{place}[1]"),
@@ -106,7 +106,7 @@ class TestReading:
         Path(CONFIG_NAME).write_text('[lint]\nselect = ["CONV"]\nthresholds = {"CONV003.least" = 3}')
         found = find_config({"XDG_CONFIG_HOME": str(tmp_path / "config")}, RULES)
         assert found.select == ("CONV",)
-        assert found.fail_on is Severity.INFO
+        assert found.fail_on is FindingSeverity.INFO
         assert found.thresholds == {"CONV003.least": 3.0, "CONV003.waste_pct": 2.0}
         assert [one.reason for one in found.suppressions] == ["home", "project"]
 

@@ -8,7 +8,7 @@ from helpers import RealSet, real_sets
 from lint_engines_b import RULES, check, engine_of
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.engine.engine import load_engine
-from trex_tui.lint.model import Rule, Severity
+from trex_tui.lint.model import FindingSeverity, Rule
 
 SHORT = {
     "alexnet_fp16": "alex",
@@ -145,7 +145,7 @@ def test_nothing_is_found_in_nothing(rule: str) -> None:
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))
 def test_rules_document_themselves(rule: Rule) -> None:
     assert set(rule.columns) <= set(ALL_COLUMNS_BY_NAME)
-    good = rule.severity is Severity.GOOD
+    good = rule.severity is FindingSeverity.GOOD
     assert rule.title
     assert rule.looks_for.endswith(".")
     assert rule.why.endswith(".")

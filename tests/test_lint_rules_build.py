@@ -11,7 +11,7 @@ import pytest
 from lint_engines_b import TENSOR_CORES, check, convolution, engine_of, image, only, silent, unchecked
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.engine import load_engine
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 
 LAYERS = [convolution("conv", image("x"), image("y"))]
 STAMP = "[11/21/2026-10:00:00]"
@@ -37,10 +37,10 @@ def test_skipped_tactics_need_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size", "severity"),
-    [("0.000976562", None), ("8", Severity.WARNING), ("1.07374e+09", None)],
+    [("0.000976562", None), ("8", FindingSeverity.WARNING), ("1.07374e+09", None)],
     ids=["bytes", "small", "2^30 MiB"],
 )
-def test_odd_workspace(tmp_path: Path, size: str, severity: Severity | None) -> None:
+def test_odd_workspace(tmp_path: Path, size: str, severity: FindingSeverity | None) -> None:
     pools = f"{STAMP} [I] Memory Pools: workspace: {size} MiB, dlaSRAM: default\n"
     found = only("BUILD002", logged(tmp_path, "--memPoolSize=workspace:1024MiB", pools))
     assert found.severity is severity
@@ -70,7 +70,7 @@ def test_argument_alone(tmp_path: Path) -> None:
 
 def test_metadata_that_cut_the_pools() -> None:
     assert "cuts" in unchecked("BUILD002", built({"Memory Pools": "workspace"}))
-    assert only("BUILD002", built({"Workspace": "1 MiB"})).severity is Severity.WARNING
+    assert only("BUILD002", built({"Workspace": "1 MiB"})).severity is FindingSeverity.WARNING
     silent("BUILD002", built({"Workspace": "16 MiB"}))
 
 
@@ -89,18 +89,18 @@ def test_options_of_a_run_that_loads_say_nothing_of_the_build() -> None:
 @pytest.mark.parametrize(
     ("options", "severity"),
     [
-        ({"BuilderOptimizationLevel": "0"}, Severity.INFO),
-        ({"MaxTactics": "5"}, Severity.INFO),
-        ({"Heuristic": "Enabled"}, Severity.INFO),
-        ({"Tactic sources": "cublas [OFF], cublasLt [OFF]"}, Severity.INFO),
-        ({"avgTiming": "1"}, Severity.INFO),
-        ({"Sparsity": "Enabled"}, Severity.INFO),
-        ({"Version Compatible": "Enabled"}, Severity.WARNING),
-        ({"Refit": "Enabled", "MaxTactics": "5"}, Severity.INFO),
+        ({"BuilderOptimizationLevel": "0"}, FindingSeverity.INFO),
+        ({"MaxTactics": "5"}, FindingSeverity.INFO),
+        ({"Heuristic": "Enabled"}, FindingSeverity.INFO),
+        ({"Tactic sources": "cublas [OFF], cublasLt [OFF]"}, FindingSeverity.INFO),
+        ({"avgTiming": "1"}, FindingSeverity.INFO),
+        ({"Sparsity": "Enabled"}, FindingSeverity.INFO),
+        ({"Version Compatible": "Enabled"}, FindingSeverity.WARNING),
+        ({"Refit": "Enabled", "MaxTactics": "5"}, FindingSeverity.INFO),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else value.value,
 )
-def test_limited_search(options: dict[str, str], severity: Severity) -> None:
+def test_limited_search(options: dict[str, str], severity: FindingSeverity) -> None:
     found = only("BUILD004", built(options))
     assert found.severity is severity
     assert {one.name for one in found.evidence} == set(options)
@@ -121,7 +121,7 @@ def test_search_as_it_should_be(tmp_path: Path) -> None:
     silent("BUILD004", built({"Sparsity": "Enabled"}, sparse))
     assert (
         only("BUILD004", logged(tmp_path, "--hardwareCompatibilityLevel=ampere+")).severity
-        is Severity.WARNING
+        is FindingSeverity.WARNING
     )
     silent("BUILD004", logged(tmp_path, "--hardwareCompatibilityLevel=none"))
     assert "no build options" in unchecked("BUILD004", engine_of(LAYERS))

@@ -26,7 +26,7 @@ from lint_engines_a import (
     severity,
     step,
 )
-from trex_tui.lint.model import Confidence, Severity
+from trex_tui.lint.model import Confidence, FindingSeverity
 
 
 class TestCudaCores:
@@ -147,9 +147,9 @@ class TestPadding:
     def test_severity_goes_by_time(self, tmp_path: Path) -> None:
         layers = [conv("odd", "a", "b", maps=50), conv("even", "b", "c", channels=64)]
         (found,) = findings(engine_of(tmp_path / "1", layers, [1.0, 1.0]), "CONV003")
-        assert severity("CONV003", found) is Severity.WARNING
+        assert severity("CONV003", found) is FindingSeverity.WARNING
         (found,) = findings(engine_of(tmp_path / "2", layers, [0.1, 10.0]), "CONV003")
-        assert severity("CONV003", found) is Severity.INFO
+        assert severity("CONV003", found) is FindingSeverity.INFO
 
     def test_dynamic(self, tmp_path: Path) -> None:
         engine = engine_of(tmp_path, [conv("x", "a", "b", channels=-1, size=8)], [2.0])
@@ -168,7 +168,7 @@ class TestFirst:
         engine = engine_of(tmp_path, layers, [0.5, 1.0, 0.4, 0.1], bindings=["input", "output"])
         (found,) = findings(engine, "CONV004")
         assert found.layers == (0, 1, 2)
-        assert severity("CONV004", found) is Severity.WARNING
+        assert severity("CONV004", found) is FindingSeverity.WARNING
         assert found.stakes_ms[0] == 0.5
         assert found.stakes_ms[2] == 0.4
         # 16-bit elements of input and output, four times over the bandwidth.
@@ -185,7 +185,7 @@ class TestFirst:
     def test_on_tensor_cores_it_is_worth_knowing(self, tmp_path: Path) -> None:
         layers = [conv("stem", "a", "b", channels=3, size=224, dtype=HWC4), conv("rest", "b", "c")]
         (found,) = findings(engine_of(tmp_path, layers, [0.1, 0.9]), "CONV004")
-        assert severity("CONV004", found) is Severity.INFO
+        assert severity("CONV004", found) is FindingSeverity.INFO
         assert found.stake_ms is None
 
     def test_near_misses(self, tmp_path: Path) -> None:

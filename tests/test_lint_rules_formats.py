@@ -25,7 +25,7 @@ from lint_engines_a import (
 )
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.model import Tensor
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.lint.rules.formats import format_binding
 
 
@@ -192,7 +192,7 @@ class TestEdge:
         engine = engine_of(tmp_path, layers, [0.01, 1.0, 0.5, 0.0], bindings=["output"])
         found = findings(engine, "FMT004")
         assert names(engine, found) == ["in", "out"]
-        assert [severity("FMT004", one) for one in found] == [Severity.INFO, Severity.WARNING]
+        assert [severity("FMT004", one) for one in found] == [FindingSeverity.INFO, FindingSeverity.WARNING]
         assert "--inputIOFormats=fp16:hwc8" in found[0].remedy
         assert "--outputIOFormats=fp16:hwc8" in found[1].remedy
         assert found[1].stake_ms == 0.5
@@ -246,9 +246,9 @@ class TestEdge:
 
 class TestShareOfMovement:
     @pytest.mark.parametrize(
-        ("time", "expected"), [(0.3, Severity.WARNING), (0.15, Severity.INFO), (0.05, None)]
+        ("time", "expected"), [(0.3, FindingSeverity.WARNING), (0.15, FindingSeverity.INFO), (0.05, None)]
     )
-    def test_share(self, tmp_path: Path, time: float, expected: Severity | None) -> None:
+    def test_share(self, tmp_path: Path, time: float, expected: FindingSeverity | None) -> None:
         layers = between(reformat("r", "b", "c", (LINEAR16, HWC8)))
         found = findings(engine_of(tmp_path, layers, [1.0, time, 1.0]), "FMT005")
         assert [severity("FMT005", one) for one in found] == ([] if expected is None else [expected])

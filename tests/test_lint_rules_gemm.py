@@ -22,7 +22,7 @@ from lint_engines_a import (
     severity,
 )
 from trex_tui.analysis.compute import Compute
-from trex_tui.lint.model import Confidence, Severity
+from trex_tui.lint.model import Confidence, FindingSeverity
 from trex_tui.lint.rules.gemm import compute_tiling
 
 SIMT = "sm80_xmma_gemm_f16f16_f32f32_f32_tn_n_tilesize32x32x8_stage3_warpsize1x2x1_ffma_aligna2_alignc2"
@@ -192,7 +192,7 @@ class TestEmptyTiles:
     def test_without_a_profile(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, [einsum("e", columns=1)]), "GEMM005")
         assert found.stake_ms is None
-        assert severity("GEMM005", found) is Severity.WARNING
+        assert severity("GEMM005", found) is FindingSeverity.WARNING
 
     def test_sizes_that_the_file_does_not_tell(self, tmp_path: Path) -> None:
         raw = layer(

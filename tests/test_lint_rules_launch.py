@@ -8,7 +8,7 @@ import pytest
 
 from helpers import chain
 from lint_engines_b import check, engine_of, only, queries, silent, unchecked
-from trex_tui.lint.model import Confidence, Severity
+from trex_tui.lint.model import Confidence, FindingSeverity
 
 
 def profiled(times: list[float], **more: Any) -> Any:
@@ -22,7 +22,7 @@ TINY = [0.004] * 30 + [0.1]
 
 def test_many_tiny_layers() -> None:
     found = only("LAUNCH001", profiled(TINY))
-    assert found.severity is Severity.WARNING
+    assert found.severity is FindingSeverity.WARNING
     assert len(found.layers) == 30
     assert found.stake_ms == pytest.approx(30 * 0.002)
 
@@ -41,7 +41,7 @@ def test_overhead_of_profiling_is_not_to_be_won() -> None:
 
 def test_info_below_a_fifth() -> None:
     found = only("LAUNCH001", profiled([0.004] * 30 + [0.8]))
-    assert found.severity is Severity.INFO
+    assert found.severity is FindingSeverity.INFO
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_enqueue_that_the_stamps_do_not_resolve() -> None:
 
 def test_sum_far_above_the_compute_time() -> None:
     found = only("LAUNCH003", profiled([0.1] * 10, rows=queries([0.9] * 20)))
-    assert found.severity is Severity.WARNING
+    assert found.severity is FindingSeverity.WARNING
     assert "10.0 µs" in found.message
 
 
 def test_sum_below_the_compute_time() -> None:
     found = only("LAUNCH003", profiled([0.1] * 10, rows=queries([1.1] * 20)))
-    assert found.severity is Severity.INFO
+    assert found.severity is FindingSeverity.INFO
 
 
 def test_sum_that_fits() -> None:

@@ -14,7 +14,7 @@ from lint_engines_b import check, convolution, engine_of, image, layer, only, re
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.buildlog import reader as shared
 from trex_tui.engine.engine import Engine, load_engine
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.lint.run import run
 
 LOG_RULES = ("BUILD001", "BUILD006", "BUILD007", "PREC004", "PREC005")
@@ -129,7 +129,7 @@ def test_tactics_beyond_the_workspace(tmp_path: Path) -> None:
 def test_what_no_device_of_this_size_grants_is_no_warning(tmp_path: Path) -> None:
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(7 << 30),)))
     found = only("BUILD001", logged(tmp_path, verbose(*messages, memory_mib=8192)))
-    assert found.severity is Severity.INFO
+    assert found.severity is FindingSeverity.INFO
     assert "it needs 7.00 GiB of scratch memory, which is most of the device's 8.00 GiB" in found.message
     messages = tuned("conv", *tried("conv", FLOAT, 1.0, others=(skipped(7 << 30), skipped(2 << 30))))
     assert only("BUILD001", logged(tmp_path, verbose(*messages, memory_mib=8192))).severity is None
@@ -265,7 +265,7 @@ NOTES = {
 def test_notes_of_the_builder(tmp_path: Path, words: str) -> None:
     found = only("PREC004", logged(tmp_path, verbose(f"[W] [TRT] {NOTES[words]}")))
     assert words in found.message
-    assert (found.severity is Severity.WARNING) == ("weight tensors" in words)
+    assert (found.severity is FindingSeverity.WARNING) == ("weight tensors" in words)
     silent("PREC004", logged(tmp_path, verbose(f"{NOTES[words]}")))  # said, and not as a warning
     silent("PREC004", logged(tmp_path, verbose("[W] [TRT] Some weights are affected by the weather")))
 
@@ -363,10 +363,10 @@ def test_what_trtexec_says_of_its_own_run(tmp_path: Path) -> None:
         return engine_of([single()], ["x", "y"], files={ArtifactKind.PROFILE_LOG: path})
 
     found = only("MEASURE002", said("45.3157"))
-    assert found.severity is Severity.WARNING
+    assert found.severity is FindingSeverity.WARNING
     assert "gPU" not in found.message
     assert "45.3157 %" in found.message
-    assert only("MEASURE002", said("3.1")).severity is Severity.INFO
+    assert only("MEASURE002", said("3.1")).severity is FindingSeverity.INFO
     assert "no timing run" in unchecked("MEASURE002", engine_of([single()], ["x", "y"]))
 
 

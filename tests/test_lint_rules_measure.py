@@ -13,17 +13,18 @@ from helpers import chain, write_graph
 from lint_engines_b import check, engine_of, only, queries, silent, unchecked
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.engine.engine import load_engine
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 
 LAYERS = chain("a", "b", "c")
 
 
 def test_few_iterations() -> None:
     one = only("MEASURE001", engine_of(LAYERS, times=[0.001024, 0.002048, 0.003072], iterations=1))
-    assert one.severity is Severity.WARNING
+    assert one.severity is FindingSeverity.WARNING
     assert "100 % of the times" in one.message
     assert (
-        only("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0], iterations=99)).severity is Severity.INFO
+        only("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0], iterations=99)).severity
+        is FindingSeverity.INFO
     )
     silent("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0], iterations=100))
     assert only("MEASURE001", engine_of(LAYERS, times=[1.0, 1.0, 1.0]), {"MEASURE001.iterations": 1000})
@@ -41,7 +42,7 @@ def test_tail() -> None:
     for place in range(0, 1000, 50):
         latencies[place] = 1.5
     found = only("MEASURE002", engine_of(LAYERS, rows=queries(latencies)))
-    assert found.severity is Severity.WARNING
+    assert found.severity is FindingSeverity.WARNING
     assert "outliers" in found.message
     assert found.stake_ms is None
 
@@ -49,13 +50,13 @@ def test_tail() -> None:
 def test_a_drift_without_a_tail() -> None:
     latencies = [one + 0.05 * (place >= 500) for place, one in enumerate(noisy(1000, 0.002))]
     found = only("MEASURE002", engine_of(LAYERS, rows=queries(latencies)))
-    assert found.severity is Severity.WARNING
+    assert found.severity is FindingSeverity.WARNING
     assert found.evidence[0].value == "drift"
 
 
 def test_spread_alone_is_info() -> None:
     found = only("MEASURE002", engine_of(LAYERS, rows=queries(noisy(1000, 0.06))))
-    assert found.severity is Severity.INFO
+    assert found.severity is FindingSeverity.INFO
 
 
 def test_steady() -> None:
@@ -93,7 +94,7 @@ def test_profile_of_another_engine() -> None:
 
 def test_layers_without_a_row() -> None:
     found = only("MEASURE003", engine_of(LAYERS, times=[1.0, None, 1.0]))
-    assert found.severity is Severity.WARNING
+    assert found.severity is FindingSeverity.WARNING
     assert found.layers == (1,)
 
 
@@ -160,4 +161,4 @@ def test_shape_that_trtexec_chose(artifacts: Path, tmp_path: Path, log: str, cou
     findings, reasons = check("MEASURE004", load_engine(tmp_path))
     assert len(findings) == count
     assert not reasons
-    assert all(one.severity is Severity.WARNING and "1x1x28x28" in one.message for one in findings)
+    assert all(one.severity is FindingSeverity.WARNING and "1x1x28x28" in one.message for one in findings)

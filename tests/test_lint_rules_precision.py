@@ -22,7 +22,7 @@ from lint_engines_a import (
     severity,
     step,
 )
-from trex_tui.lint.model import Confidence, Severity
+from trex_tui.lint.model import Confidence, FindingSeverity
 
 
 def pool(name: str, source: str, target: str, dtype: str, **more: object) -> dict[str, object]:
@@ -86,7 +86,7 @@ class TestIslands:
         (found,) = findings(engine_of(tmp_path, island(FP16_32), [1.0, 1.0, 0.5, 1.0]), "PREC002")
         assert found.layers == (1, 2)
         assert found.stakes_ms == {1: pytest.approx(0.5), 2: 0.5}
-        assert severity("PREC002", found) is Severity.WARNING
+        assert severity("PREC002", found) is FindingSeverity.WARNING
 
     def test_told_once(self, tmp_path: Path) -> None:
         engine = engine_of(tmp_path, island(LINEAR32), [1.0, 1.0, 0.5, 1.0])
@@ -97,7 +97,7 @@ class TestIslands:
         layers = island(FP16_32)
         layers[1]["PoolingType"] = "AVERAGE"
         (found,) = findings(engine_of(tmp_path, layers, [1.0] * 4), "PREC002")
-        assert severity("PREC002", found) is Severity.INFO
+        assert severity("PREC002", found) is FindingSeverity.INFO
 
     def test_quantized_pools_and_edges_are_fine(self, tmp_path: Path) -> None:
         quantized = engine_of(tmp_path / "1", [*island(INT8_32)[:2], conv("c", "c", "d", dtype=INT8_32)])
@@ -138,7 +138,7 @@ class TestWholeEngine:
         single = self.single()
         engine = engine_of(tmp_path / "1", single, [1.0, 1.0], device=GTX_1070, precision="FP32+FP16")
         (found,) = findings(engine, "PREC003")
-        assert severity("PREC003", found) is Severity.INFO
+        assert severity("PREC003", found) is FindingSeverity.INFO
         engine = engine_of(tmp_path / "2", single, [1.0, 1.0], device=GTX_1070, precision="FP32")
         assert findings(engine, "PREC003") == []
 

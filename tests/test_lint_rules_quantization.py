@@ -21,7 +21,7 @@ from lint_engines_a import (
     severity,
     step,
 )
-from trex_tui.lint.model import Confidence, Severity
+from trex_tui.lint.model import Confidence, FindingSeverity
 
 FP8, FP4 = "FP8", "FP4E2M1"
 
@@ -55,7 +55,7 @@ class TestDangling:
         assert found.layers == (1,)
         assert found.stakes_ms == {1: 0.2}
         assert found.confidence is Confidence.HIGH
-        assert severity("QDQ001", found) is Severity.WARNING
+        assert severity("QDQ001", found) is FindingSeverity.WARNING
         assert {one.name: one.value for one in found.evidence}["role"] == role
 
     @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ class TestDangling:
         ]
         engine = engine_of(tmp_path, layers, [0.1, 1.0, 0.1], bindings=["output"])
         found = findings(engine, "QDQ001")
-        assert [severity("QDQ001", one) for one in found] == [Severity.INFO, Severity.INFO]
+        assert [severity("QDQ001", one) for one in found] == [FindingSeverity.INFO, FindingSeverity.INFO]
         assert "--inputIOFormats=int8" in found[0].remedy
         assert "--outputIOFormats=int8" in found[1].remedy
 
@@ -103,7 +103,7 @@ class TestDangling:
         assert "weights" in found.message
         dynamic = step("dq", "DynamicQuantize", "b", "c", ("Half", FP4))
         (found,) = findings(engine_of(tmp_path / "2", between(dynamic), [0.1, 0.1, 0.1]), "QDQ001")
-        assert severity("QDQ001", found) is Severity.INFO
+        assert severity("QDQ001", found) is FindingSeverity.INFO
 
     def test_without_a_profile(self, tmp_path: Path) -> None:
         middle = reformat("r", "b", "c", (FP16_32, INT8_32), origin="QDQ")
@@ -123,7 +123,7 @@ class TestFloatResult:
     def test_quantized_again(self, tmp_path: Path) -> None:
         (found,) = findings(engine_of(tmp_path, block(), [1.0, 0.5, 1.0]), "QDQ002")
         assert found.layers == (0, 1)
-        assert severity("QDQ002", found) is Severity.WARNING
+        assert severity("QDQ002", found) is FindingSeverity.WARNING
         # Half of the 12.8 MB written, over 1.935 TB/s, and the Q.
         assert found.stakes_ms == {0: pytest.approx(32 * 64 * 56 * 56 / 1.93536e9), 1: 0.5}
 
@@ -141,7 +141,7 @@ class TestFloatResult:
     def test_into_floating_point(self, tmp_path: Path) -> None:
         layers = [block()[0], conv("half", "b", "d", dtype=FP16_32)]
         (found,) = findings(engine_of(tmp_path, layers, [1.0, 1.0]), "QDQ002")
-        assert severity("QDQ002", found) is Severity.INFO
+        assert severity("QDQ002", found) is FindingSeverity.INFO
         assert found.stake_ms is None
 
     def test_near_misses(self, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from lint_engines_b import (
     silent,
     tensor,
 )
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 
 PRAISE = [rule for rule in RULES if rule.startswith("OK-")]
 CONV = convolution("conv", image("x"), image("y"))
@@ -36,7 +36,7 @@ STEM = convolution("stem", image("s", channels=3), image("x"), TacticName=CUDA_C
 
 @pytest.mark.parametrize("rule", PRAISE)
 def test_no_praise_without_data(rule: str) -> None:
-    assert RULES[rule].severity is Severity.GOOD
+    assert RULES[rule].severity is FindingSeverity.GOOD
     silent(rule, engine_of(None))
     silent(rule, engine_of([{"Name": "a"}], names_only=True))
 

@@ -14,11 +14,16 @@ from linting import engine_of, rule
 from trex_tui.engine import load_engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression
-from trex_tui.lint.model import Confidence, Finding, NotChecked, Severity
+from trex_tui.lint.model import Confidence, Finding, FindingSeverity, NotChecked
 from trex_tui.lint.run import NO_LAYERS, run
 from trex_tui.lint.savings import clamp_stakes, combine_stakes
 
-WARNING, INFO, ERROR, GOOD = Severity.WARNING, Severity.INFO, Severity.ERROR, Severity.GOOD
+WARNING, INFO, ERROR, GOOD = (
+    FindingSeverity.WARNING,
+    FindingSeverity.INFO,
+    FindingSeverity.ERROR,
+    FindingSeverity.GOOD,
+)
 
 
 def finding(rule_id: str, *layers: int, **more: object) -> Finding:
@@ -65,7 +70,7 @@ class TestOrder:
     def test_nothing_found(self, tmp_path: Path) -> None:
         found = run(engine_of(tmp_path, 1.0), rules=[rule("AAA001")])
         assert (found.findings, found.worst, found.stake_ms, found.not_checked) == ((), None, None, ())
-        assert not any(found.fails(one) for one in (*Severity, None))
+        assert not any(found.fails(one) for one in (*FindingSeverity, None))
 
 
 class TestSeverity:
@@ -84,7 +89,12 @@ class TestSeverity:
         ],
     )
     def test_one_step_milder(
-        self, tmp_path: Path, own: Severity, stake: float | None, confidence: Confidence, wanted: Severity
+        self,
+        tmp_path: Path,
+        own: FindingSeverity,
+        stake: float | None,
+        confidence: Confidence,
+        wanted: FindingSeverity,
     ) -> None:
         stakes = {} if stake is None else {0: stake}
         one = finding("AAA001", 0, stakes_ms=stakes, confidence=confidence)

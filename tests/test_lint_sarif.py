@@ -19,7 +19,7 @@ from linting import HOSTILE, engine_of, rule, use_rules
 from trex_tui.cli import main
 from trex_tui.config import CONFIG_NAME
 from trex_tui.lint.config import LintConfig
-from trex_tui.lint.model import Finding, NotChecked, Severity
+from trex_tui.lint.model import Finding, FindingSeverity, NotChecked
 from trex_tui.report.render_sarif import lint_sarif, relative
 from trex_tui.report.views.lint import LintReport
 
@@ -173,9 +173,9 @@ def log(
     engine_of(folder, 2.0, 3.0, names=[HOSTILE, "two"])
     bad = Finding("CONV001", f"Found in {HOSTILE}", (0, 1), stakes_ms={0: 1.0})
     use_rules(
-        rule("OK-TC", Finding("OK-TC", "All do."), severity=Severity.GOOD),
-        rule("CONV001", bad, bad, Finding("CONV001", "The engine.", severity=Severity.ERROR)),
-        rule("CONV002", Finding("CONV002", "Hm.", (1,)), severity=Severity.INFO),
+        rule("OK-TC", Finding("OK-TC", "All do."), severity=FindingSeverity.GOOD),
+        rule("CONV001", bad, bad, Finding("CONV001", "The engine.", severity=FindingSeverity.ERROR)),
+        rule("CONV002", Finding("CONV002", "Hm.", (1,)), severity=FindingSeverity.INFO),
         rule("BUILD001", NotChecked("BUILD001", f"no {HOSTILE}")),
         rule("BUILD002", check=lambda _: 1 / 0),  # type: ignore[arg-type,return-value]
     )

@@ -39,7 +39,7 @@ _Signature = tuple[tuple[DataType | None, int | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class BuildSubject:
     """What is known of a layer from the engine's side."""
 
     name: str
@@ -53,13 +53,13 @@ class Subject:
     onnx_nodes: tuple[str, ...]
 
 
-def subjects_of_engine(engine: Engine) -> list[Subject]:
+def subjects_of_engine(engine: Engine) -> list[BuildSubject]:
     """The layers of an engine."""
     return [_subject(layer) for layer in engine.layers]
 
 
-def _subject(layer: Layer) -> Subject:
-    return Subject(
+def _subject(layer: Layer) -> BuildSubject:
+    return BuildSubject(
         layer.name,
         layer.occurrence,
         layer.layer_type,
@@ -72,7 +72,7 @@ def _subject(layer: Layer) -> Subject:
     )
 
 
-def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
+def subjects_of_dump(trace: BuildTrace) -> list[BuildSubject]:
     """The layers of the richest list in a log."""
     seen: Counter[str] = Counter()
     subjects = []
@@ -82,11 +82,11 @@ def subjects_of_dump(trace: BuildTrace) -> list[Subject]:
     return subjects
 
 
-def _dumped(layer: DumpedLayer, occurrence: int) -> Subject:
+def _dumped(layer: DumpedLayer, occurrence: int) -> BuildSubject:
     raw = layer.raw
     name, nodes = raw.get("TacticName"), raw.get("Metadata")
     inputs, outputs = raw.get("Inputs", ()), raw.get("Outputs", ())
-    return Subject(
+    return BuildSubject(
         layer.name,
         occurrence,
         layer.layer_type,
@@ -115,13 +115,13 @@ def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
     }
 
 
-def owner_of(subject: Subject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
+def owner_of(subject: BuildSubject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
     """The Myelin layer that a kernel of the engine was made from."""
     owners = {id(by_node[node]): by_node[node] for node in subject.onnx_nodes if node in by_node}
     return next(iter(owners.values())) if len(owners) == 1 else None
 
 
-def candidates_for(subject: Subject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
+def candidates_for(subject: BuildSubject, tuning: LayerTuning, *, is_part: bool) -> list[FormatCombination]:
     """The combinations that the engine's layer can have been built with, the likeliest first."""
     chosen = [combination for combination in tuning.combinations if combination.chosen_id is not None]
     if is_part:
@@ -136,7 +136,7 @@ def candidates_for(subject: Subject, tuning: LayerTuning, *, is_part: bool) -> l
 
 
 def _of_types(
-    subject: Subject, combinations: list[FormatCombination], *, only_types: bool
+    subject: BuildSubject, combinations: list[FormatCombination], *, only_types: bool
 ) -> list[FormatCombination]:
     """Those whose types and vectors are the engine's; all of them if none is."""
     if only_types:
@@ -294,10 +294,14 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
     }
     choices = []
     for subject in subjects:
-        found = tunings.get(subject.name) or owner_of(subject, by_node)
-        owner = owners.get(found.name) if found is not None and found.name != subject.name else None
+        layer_tuning = tunings.get(subject.name) or owner_of(subject, by_node)
+        owner = (
+            owners.get(layer_tuning.name)
+            if layer_tuning is not None and layer_tuning.name != subject.name
+            else None
+        )
         reformat = reformats.get(subject.name)
-        choices.append(_choice(subject, found, reformat, owner, entry_formats, timed))
+        choices.append(_choice(subject, layer_tuning, reformat, owner, entry_formats, timed))
     return tuple(choices)
 
 
@@ -336,10 +340,10 @@ _Timed = dict[tuple[str, tuple[str, ...], tuple[str, ...]], FormatCombination]
 
 
 def _choice(
-    subject: Subject,
+    subject: BuildSubject,
     tuning: LayerTuning | None,
     reformat: InsertedReformat | None,
-    owner: Subject | None,
+    owner: BuildSubject | None,
     entry_formats: dict[tuple[str, str], str],
     timed: _Timed,
 ) -> LayerChoice:
@@ -385,7 +389,7 @@ def _choice(
     )
 
 
-def _table(subject: Subject, combination: FormatCombination) -> MyelinTable | None:
+def _table(subject: BuildSubject, combination: FormatCombination) -> MyelinTable | None:
     """The table of the operator that a kernel runs: by its kernel, else by its ONNX nodes."""
     tables = [table for trial in combination.runners for table in trial.myelin if len(table.tactics)]
     nodes = set(subject.onnx_nodes)
@@ -422,14 +426,14 @@ def _contenders(combination: FormatCombination | None, layer: str, timed: _Timed
 
 
 def _timed(trial: RunnerTrial) -> list[Contender]:
-    found = [
+    contenders = [
         Contender(trial.runner, tactic.id, tactic.name, tactic.time_ms)
         for tactic in trial.tactics
         if tactic.time_ms is not None
     ]
-    if not found and trial.fastest_ms is not None:
-        found.append(Contender(trial.runner, trial.fastest_id, None, trial.fastest_ms))
-    return found
+    if not contenders and trial.fastest_ms is not None:
+        contenders.append(Contender(trial.runner, trial.fastest_id, None, trial.fastest_ms))
+    return contenders
 
 
 def _contenders_of_table(table: MyelinTable) -> list[Contender]:
@@ -442,7 +446,7 @@ def _contenders_of_table(table: MyelinTable) -> list[Contender]:
 
 
 def _chosen(
-    subject: Subject,
+    subject: BuildSubject,
     combination: FormatCombination | None,
     table: MyelinTable | None,
     contenders: list[Contender],
@@ -469,7 +473,7 @@ def _is_same(contender: Contender, other: Contender) -> bool:
 
 
 def _agrees(
-    subject: Subject, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
+    subject: BuildSubject, tuning: LayerTuning, candidates: list[FormatCombination], table: MyelinTable | None
 ) -> bool | None:
     if table is not None:
         if subject.tactic_name is None:
@@ -496,7 +500,7 @@ def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
 CACHED = "out of the timing cache"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TunedLayer:
     """A layer that the builder tuned, under one backend strategy.
 

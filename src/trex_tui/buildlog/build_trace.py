@@ -48,7 +48,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class StatedOptions:
     """The sections `=== … Options ===` and `=== Device Information ===`: label -> value, whole and verbatim.
 
     All of one run. Values of a label that repeats within a section, and lines below a label without a value, are joined by
@@ -265,7 +265,7 @@ class OptimizerPass:
     fusions: tuple[Fusion, ...] = ()
 
 
-class Verdict(str, Enum):
+class StrategyVerdict(str, Enum):
     """What became of a backend strategy."""
 
     INITIAL = "initial"
@@ -287,7 +287,7 @@ class BackendStrategy:
 
     line: int
     number: int
-    verdict: Verdict
+    verdict: StrategyVerdict
     estimate: float | None = None
 
 
@@ -473,8 +473,8 @@ class BuildTrace:
     timed_run: Run | None = None
     tensorrt_version: str | None = None
     stated_seconds: float | None = None
-    options: Options = field(default_factory=Options)
-    run_options: Options = field(default_factory=Options)
+    options: StatedOptions = field(default_factory=StatedOptions)
+    run_options: StatedOptions = field(default_factory=StatedOptions)
     onnx: OnnxHeader | None = None
     phases: tuple[Phase, ...] = ()
     passes: tuple[OptimizerPass, ...] = ()
@@ -507,10 +507,10 @@ class BuildTrace:
     @property
     def winner(self) -> int | None:
         """Number of the strategy whose engine was kept; None where no strategy is named."""
-        for verdict in (Verdict.CHOSEN, Verdict.INITIAL, Verdict.ONLY):
-            found = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
-            if found:
-                return found[-1]
+        for verdict in (StrategyVerdict.CHOSEN, StrategyVerdict.INITIAL, StrategyVerdict.ONLY):
+            numbers = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
+            if numbers:
+                return numbers[-1]
         return None
 
     @property

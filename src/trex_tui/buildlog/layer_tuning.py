@@ -21,7 +21,7 @@ NO_TACTIC = 0xD15EA5EDD15EA5ED
 
 
 @dataclass(frozen=True, slots=True)
-class Tactic:
+class TimedTactic:
     """One tactic that was timed.
 
     Attributes:
@@ -89,7 +89,7 @@ def _known(value: float) -> float | None:
 
 
 @dataclass(slots=True)
-class Columns:
+class TacticColumns:
     """What all tactics of one log are kept in. Only the reader writes to it.
 
     Attributes:
@@ -116,7 +116,7 @@ class _View(Sequence[_T], Generic[_T]):
 
     __slots__ = ("_columns", "_start", "_stop")
 
-    def __init__(self, columns: Columns, start: int, stop: int) -> None:
+    def __init__(self, columns: TacticColumns, start: int, stop: int) -> None:
         self._columns = columns
         self._start = start
         self._stop = stop
@@ -150,15 +150,15 @@ class _View(Sequence[_T], Generic[_T]):
     def _at(self, row: int) -> _T: ...
 
 
-class Tactics(_View[Tactic]):
+class Tactics(_View[TimedTactic]):
     """Tactics of one runner, in the order they were timed."""
 
     __slots__ = ()
 
-    def _at(self, row: int) -> Tactic:
+    def _at(self, row: int) -> TimedTactic:
         columns = self._columns
         name = columns.texts[columns.names[row]]
-        return Tactic(columns.ids[row], name or None, _known(columns.times[row]))
+        return TimedTactic(columns.ids[row], name or None, _known(columns.times[row]))
 
     @property
     def times_ms(self) -> array[float]:
@@ -232,7 +232,7 @@ class MyelinTable:
     tactics: MyelinTactics
 
 
-class Outcome(str, Enum):
+class TuningOutcome(str, Enum):
     """How timing a runner ended."""
 
     TIMED = "timed"
@@ -261,7 +261,7 @@ class RunnerTrial(NamedTuple):
     line: int
     runner: str
     runner_id: str | None
-    outcome: Outcome
+    outcome: TuningOutcome
     tactics: Tactics
     skipped: tuple[SkippedTactic, ...] = ()
     fastest_id: int | None = None
@@ -285,7 +285,7 @@ class RunnerTrial(NamedTuple):
         return len(self.tactics) + self.myelin_count
 
     @property
-    def fastest(self) -> Tactic | None:
+    def fastest(self) -> TimedTactic | None:
         """The timed tactic that took least; None if none has a time."""
         timed = [tactic for tactic in self.tactics if tactic.time_ms is not None]
         return min(timed, key=lambda tactic: tactic.time_ms or 0.0, default=None)

@@ -16,7 +16,7 @@ from typing import Any
 from trex_tui.artifacts.layer_info import LayerInfo
 from trex_tui.artifacts.metadata import Metadata, number_in, parse_latency
 from trex_tui.artifacts.profile import Profile
-from trex_tui.buildlog.build_trace import BuildTrace, DumpForm, LayerDump, Options
+from trex_tui.buildlog.build_trace import BuildTrace, DumpForm, LayerDump, StatedOptions
 from trex_tui.errors import ArtifactError, Diagnostic, Severity
 
 _FORMS = {
@@ -120,7 +120,7 @@ def role_document(trace: BuildTrace, role: str) -> dict[str, dict[str, Any]]:
     return {name: sections[name] for name in _ROLES[role]}
 
 
-def _sections(trace: BuildTrace, on: Options) -> dict[str, dict[str, Any]]:
+def _sections(trace: BuildTrace, on: StatedOptions) -> dict[str, dict[str, Any]]:
     """All sections: options of the build, what was measured and how; the device as the run with options `on` printed it."""
     options = trace.options
     values = trace.performance.values if trace.performance is not None else {}
@@ -138,12 +138,12 @@ def _sections(trace: BuildTrace, on: Options) -> dict[str, dict[str, Any]]:
 def _performance(label: str, text: str) -> Any:  # noqa: ANN401 - a JSON value
     if label in _NUMBERS:
         return _number(text)
-    found = parse_latency(text)
-    if label.startswith("End-to-End") or found is None:
+    latency = parse_latency(text)
+    if label.startswith("End-to-End") or latency is None:
         return text
-    values = [found.min_ms, found.max_ms, found.mean_ms, found.median_ms]
-    is_bare = None not in values and tuple(found.percentiles_ms) in _LISTED_PERCENTILES
-    return [*values, *found.percentiles_ms.values()] if is_bare else text
+    values = [latency.min_ms, latency.max_ms, latency.mean_ms, latency.median_ms]
+    is_bare = None not in values and tuple(latency.percentiles_ms) in _LISTED_PERCENTILES
+    return [*values, *latency.percentiles_ms.values()] if is_bare else text
 
 
 def _number(text: str) -> float | str:

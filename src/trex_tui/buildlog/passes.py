@@ -13,7 +13,7 @@ from trex_tui.buildlog.build_trace import (
     OptimizerPass,
     Phase,
     PhaseKind,
-    Verdict,
+    StrategyVerdict,
 )
 from trex_tui.buildlog.tuner import float_of
 
@@ -32,9 +32,9 @@ _SECONDS = re.compile(r"(?P<seconds>\d[\d.eE+-]*)(?P<micro> microseconds)?(?: (?
 _LONGEST_SENTENCE = 400
 _SUBGRAPH = "Subgraph compilation completed in"
 _VERDICTS = {
-    "Use": Verdict.INITIAL,
-    "Chose this engine with": Verdict.CHOSEN,
-    "Skip": Verdict.SKIPPED,
+    "Use": StrategyVerdict.INITIAL,
+    "Chose this engine with": StrategyVerdict.CHOSEN,
+    "Skip": StrategyVerdict.SKIPPED,
 }
 _PHASES: tuple[tuple[str, PhaseKind], ...] = (
     ("Finished parsing network model. Parse time:", PhaseKind.PARSING),
@@ -115,7 +115,7 @@ class Optimizer:
         self.finish(line)
         self.strategy = int(match["number"])
         if all(strategy.number != self.strategy for strategy in self.strategies):
-            self.strategies.append(BackendStrategy(line, self.strategy, Verdict.ONLY))
+            self.strategies.append(BackendStrategy(line, self.strategy, StrategyVerdict.ONLY))
         return self.strategy
 
     def judged(self, line: int, message: str) -> None:
@@ -125,12 +125,12 @@ class Optimizer:
         number = int(match["number"])
         estimate = float_of(match["estimate"])
         verdict = _VERDICTS[match["verb"]]
-        found = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
+        judged = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
         for index, known in enumerate(self.strategies):
             if known.number == number:
-                self.strategies[index] = replace(found, line=known.line)
+                self.strategies[index] = replace(judged, line=known.line)
                 return
-        self.strategies.append(found)
+        self.strategies.append(judged)
 
     def phase(self, line: int, message: str, layer: str | None) -> None:
         """Any line that states a duration; `layer` is the one being tuned."""

@@ -17,11 +17,11 @@ from trex_tui.buildlog.build_trace import (
     DumpForm,
     LayerDump,
     OnnxHeader,
-    Options,
     Performance,
     PrintedBinding,
     ProfileTable,
     Run,
+    StatedOptions,
     TraceAverages,
 )
 from trex_tui.buildlog.layer_dump import Dumps
@@ -42,7 +42,7 @@ SECTIONS = {
     "Reporting Options": "reporting",
     "Device Information": "device",
 }
-"""Heading -> name of the section in `Options`."""
+"""Heading -> name of the section in `StatedOptions`."""
 _INPUT = re.compile(r"Adding network input: (?P<name>.+) with dtype: ")
 _OUTPUT = re.compile(r"Marking .+ as output: (?P<name>.+?)\s*$")
 _VERSION = re.compile(r"TensorRT version: (?P<version>\d[\d.]*)\s*$")
@@ -143,8 +143,8 @@ class Sections:
 
     def stated(self, label: str) -> str | None:
         """The last value of an option, in whatever section; None if no section has it."""
-        found = [section[label][-1] for section in self._values.values() if label in section]
-        return found[-1] if found else None
+        values = [section[label][-1] for section in self._values.values() if label in section]
+        return values[-1] if values else None
 
     def has(self, heading: str) -> bool:
         return SECTIONS.get(heading) in self._values
@@ -211,8 +211,8 @@ class Sections:
             self.outputs.append(match["name"])
 
     @property
-    def options(self) -> Options:
-        return Options(
+    def options(self) -> StatedOptions:
+        return StatedOptions(
             **{
                 name: {label: ", ".join(filter(None, parts)) for label, parts in values.items()}
                 for name, values in self._values.items()

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field, replace
 
 from trex_tui.buildlog.layer_tuning import (
     NO_TACTIC,
-    Columns,
     FormatCombination,
     InsertedReformat,
     LayerTuning,
     MyelinTable,
     MyelinTactics,
-    Outcome,
     ReformatCost,
     RunnerTrial,
     SkippedTactic,
     SkipReason,
+    TacticColumns,
     Tactics,
+    TuningOutcome,
     parse_id,
 )
 
@@ -42,7 +42,7 @@ _MYELIN = re.compile(
 )
 
 
-class TacticColumns:
+class TacticWriter:
     """Writes tactics into columns, with every text once.
 
     Attributes:
@@ -51,7 +51,7 @@ class TacticColumns:
     """
 
     def __init__(self) -> None:
-        self.columns = Columns()
+        self.columns = TacticColumns()
         self.next = 0
         self._indices = {"": 0, "-": 0}
         self._heads = {"": 0}
@@ -290,12 +290,16 @@ class RunnerState:
             tuple(self.myelin),
         )
 
-    def _outcome(self, tactics: Tactics) -> Outcome:
+    def _outcome(self, tactics: Tactics) -> TuningOutcome:
         if len(tactics) or self.fastest_id is not None:
-            return Outcome.TIMED
+            return TuningOutcome.TIMED
         if self.skipped:
-            return Outcome.SKIPPED
-        return Outcome.NO_VALID_TACTIC if self.invalid or self.seconds is not None else Outcome.UNFINISHED
+            return TuningOutcome.SKIPPED
+        return (
+            TuningOutcome.NO_VALID_TACTIC
+            if self.invalid or self.seconds is not None
+            else TuningOutcome.UNFINISHED
+        )
 
 
 _STARS = "*" * 15
@@ -343,7 +347,7 @@ class Tuner:
     """
 
     def __init__(self) -> None:
-        self.tactics = TacticColumns()
+        self.tactics = TacticWriter()
         self.tunings: list[LayerTuning] = []
         self.costs: list[ReformatCost] = []
         self.added: list[InsertedReformat] = []
@@ -474,9 +478,9 @@ class Tuner:
     def fastest(self, _line: int, message: str) -> None:
         """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
         runner = self._current()
-        before, said, after = message.rpartition("Fastest Tactic: ")
+        before, separator, after = message.rpartition("Fastest Tactic: ")
         number_text, _, time_text = after.partition(" Time: ")
-        if runner is None or not said:
+        if runner is None or not separator:
             return
         number, time = parse_id(number_text), float_of(time_text)
         if number != NO_TACTIC and math.isfinite(time):
@@ -573,10 +577,10 @@ class Tuner:
             self._layer = replace(self._layer, metadata=message.partition(" metadata:")[2].strip())
 
     def adding(self, line: int, message: str) -> None:
-        before, said, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
+        before, separator, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
         name, _, tensor = before.rpartition(" (")
         source, to, target = after.strip().partition(" to ")
-        if said and to and name:
+        if separator and to and name:
             self._end_layer()
             names = (self._name(name), self._name(tensor), self._name(source), self._name(target))
             self.added.append(InsertedReformat(line, self.strategy, *names))

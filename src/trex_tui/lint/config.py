@@ -31,7 +31,7 @@ from trex_tui.analysis.gates import Gate, GateError, GateMetrics, parse_gate
 from trex_tui.artifacts.input_files import finite_number
 from trex_tui.config import ConfigTable, config_tables, read_config
 from trex_tui.errors import TrexError
-from trex_tui.lint.model import Rule, Severity
+from trex_tui.lint.model import FindingSeverity, Rule
 from trex_tui.lint.registry import Registry, similar
 from trex_tui.text import printable
 
@@ -71,8 +71,8 @@ class LintConfig:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    min_severity: Severity = Severity.GOOD
-    fail_on: Severity | Gate | None = Severity.ERROR
+    min_severity: FindingSeverity = FindingSeverity.GOOD
+    fail_on: FindingSeverity | Gate | None = FindingSeverity.ERROR
     suppressions: tuple[Suppression, ...] = ()
 
     def wants(self, rule: Rule) -> bool:
@@ -88,8 +88,8 @@ def names_rule(names: tuple[str, ...], rule: Rule) -> bool:
 TABLE = "lint"
 SUPPRESS = "suppress"
 NEVER = "never"
-MIN_SEVERITIES = tuple(severity.value for severity in Severity)
-FAIL_ON = (*(severity.value for severity in Severity if severity is not Severity.GOOD), NEVER)
+MIN_SEVERITIES = tuple(severity.value for severity in FindingSeverity)
+FAIL_ON = (*(severity.value for severity in FindingSeverity if severity is not FindingSeverity.GOOD), NEVER)
 COUNTS = GateMetrics(("error", "warning", "info", "findings"), ("warning > 5", "findings > 0"))
 _KEYS = ("select", "ignore", "min_severity", "fail_on", "thresholds", SUPPRESS)
 _SUPPRESS_KEYS = ("rules", "layers", "reason")
@@ -130,7 +130,7 @@ def updated(config: LintConfig, table: ConfigTable, rules: Registry) -> LintConf
         if key in values:
             changes[key] = rule_names(_strings(values[key], places[key]), rules, places[key])
     if "min_severity" in values:
-        changes["min_severity"] = Severity(_choice(values, "min_severity", MIN_SEVERITIES, places))
+        changes["min_severity"] = FindingSeverity(_choice(values, "min_severity", MIN_SEVERITIES, places))
     if "fail_on" in values:
         changes["fail_on"] = parse_fail_on(values["fail_on"], places["fail_on"])
     if "thresholds" in values:
@@ -154,7 +154,7 @@ def rule_names(names: Sequence[str], rules: Registry, place: str) -> tuple[str, 
         raise TrexError(f"{place}: {error}") from None
 
 
-def parse_fail_on(value: object, place: str) -> Severity | Gate | None:
+def parse_fail_on(value: object, place: str) -> FindingSeverity | Gate | None:
     """A severity, `never` or a gate as `LintConfig` has it.
 
     Raises:
@@ -163,7 +163,7 @@ def parse_fail_on(value: object, place: str) -> Severity | Gate | None:
     if value == NEVER:
         return None
     if isinstance(value, str) and value in FAIL_ON:
-        return Severity(value)
+        return FindingSeverity(value)
     if not isinstance(value, str) or value.strip().isalpha():
         known = f"{', '.join(FAIL_ON)}, and no gate such as {COUNTS.examples[0]}"
         raise TrexError(f"{place}: {printable(str(value))[:40]} is none of {known}")
@@ -173,7 +173,7 @@ def parse_fail_on(value: object, place: str) -> Severity | Gate | None:
         raise TrexError(f"{place}: {error}") from None
 
 
-def format_fail_on(fail_on: Severity | Gate | None) -> str:
+def format_fail_on(fail_on: FindingSeverity | Gate | None) -> str:
     """As a person writes it."""
     return fail_on.text if isinstance(fail_on, Gate) else fail_on.value if fail_on else NEVER
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Value = str | int | float | bool | None
 
 
-class Severity(str, Enum):
+class FindingSeverity(str, Enum):
     """How much a finding matters, the worst first."""
 
     ERROR = "error"
@@ -30,12 +30,19 @@ class Severity(str, Enum):
     @property
     def rank(self) -> int:
         """0 for the worst."""
-        return list(Severity).index(self)
+        return list(FindingSeverity).index(self)
 
     @property
-    def milder(self) -> Severity:
+    def milder(self) -> FindingSeverity:
         """One step down; `INFO` stays, and `GOOD` does."""
-        return {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.INFO}.get(self, self)
+        return {
+            FindingSeverity.ERROR: FindingSeverity.WARNING,
+            FindingSeverity.WARNING: FindingSeverity.INFO,
+        }.get(self, self)
+
+
+Severity = FindingSeverity
+"""Its name in rules, also in those of third parties."""
 
 
 class Confidence(str, Enum):
@@ -81,7 +88,7 @@ class Finding:
     rule: str
     message: str
     layers: tuple[int, ...] = ()
-    severity: Severity | None = None
+    severity: FindingSeverity | None = None
     confidence: Confidence = Confidence.MEDIUM
     stakes_ms: Mapping[int, float] = field(default_factory=dict)
     engine_stake_ms: float | None = None
@@ -144,7 +151,7 @@ class Rule:
 
     id: str
     title: str
-    severity: Severity
+    severity: FindingSeverity
     looks_for: str
     why: str
     remedy: str
@@ -174,14 +181,14 @@ class Rule:
             name: context.thresholds.get(f"{self.id}.{name}", default)
             for name, default in self.thresholds.items()
         }
-        for found in self.check(context, **limits):
-            yield found if found.rule else replace(found, rule=self.id)
+        for answer in self.check(context, **limits):
+            yield answer if answer.rule else replace(answer, rule=self.id)
 
 
 def rule(
     rule_id: str,
     title: str,
-    severity: Severity,
+    severity: FindingSeverity,
     *,
     looks_for: str,
     why: str,
@@ -226,7 +233,7 @@ def strength(
 
     def declare(count: Callable[[Context], Finding | None]) -> Rule:
         def check(context: Context) -> Findings:
-            if any(isinstance(found, Finding) for bad in without for found in bad.look(context)):
+            if any(isinstance(answer, Finding) for other in without for answer in other.look(context)):
                 return
             if praise := count(context):
                 yield replace(praise, confidence=Confidence.HIGH)
@@ -234,7 +241,7 @@ def strength(
         return Rule(
             id=f"OK-{name}",
             title=title,
-            severity=Severity.GOOD,
+            severity=FindingSeverity.GOOD,
             looks_for=looks_for,
             why="Time spent here would be lost; a change that ends this state shows in the comparison of two engines.",
             remedy="Nothing: keep it.",
@@ -251,7 +258,7 @@ def finding(
     message: str,
     layers: Iterable[Layer] = (),
     *,
-    severity: Severity | None = None,
+    severity: FindingSeverity | None = None,
     confidence: Confidence = Confidence.MEDIUM,
     savings: Mapping[int, float] | Iterable[Layer] = (),
     engine_saving_ms: float | None = None,
@@ -307,7 +314,7 @@ class Judged:
 
     rule: Rule
     finding: Finding
-    severity: Severity
+    severity: FindingSeverity
     is_demoted: bool
     layer_ms: float | None
     layers_without_time: int
@@ -381,7 +388,7 @@ class LintResult:
     failed: tuple[str, ...]
     rules: tuple[str, ...]
     milder: int
-    counts: Mapping[Severity, int]
+    counts: Mapping[FindingSeverity, int]
     stakes: Stakes
     by_layer: Mapping[int, tuple[Judged, ...]] = field(repr=False)
 
@@ -395,15 +402,15 @@ class LintResult:
         return len({missing.rule for missing in self.not_checked})
 
     @property
-    def worst(self) -> Severity | None:
+    def worst(self) -> FindingSeverity | None:
         return self.findings[0].severity if self.findings else None
 
     def count(self, metric: str) -> int:
         """Number of `findings`, or of those of a severity."""
-        return len(self.findings) if metric == "findings" else self.counts[Severity(metric)]
+        return len(self.findings) if metric == "findings" else self.counts[FindingSeverity(metric)]
 
-    def fails(self, fail_on: Severity | Gate | None) -> bool:
+    def fails(self, fail_on: FindingSeverity | Gate | None) -> bool:
         """Whether a finding is at least as severe, or the gate falls; never for None."""
-        if isinstance(fail_on, Severity):
+        if isinstance(fail_on, FindingSeverity):
             return any(judged.severity.rank <= fail_on.rank for judged in self.findings)
         return fail_on is not None and fail_on.falls(self.count(fail_on.metric))

@@ -18,11 +18,11 @@ from trex_tui.lint.context import Context
 from trex_tui.lint.model import (
     Confidence,
     Finding,
+    FindingSeverity,
     Judged,
     LintResult,
     NotChecked,
     Rule,
-    Severity,
 )
 from trex_tui.lint.registry import registry
 from trex_tui.lint.savings import clamp_stakes, combine_stakes
@@ -73,18 +73,18 @@ def run(
     kept, suppressed = _divide_suppressed(context, every, config.suppressions)
     wanted = [judged for judged in kept if judged.severity.rank <= config.min_severity.rank]
     ordered = sorted(wanted, key=_order)
-    findings = tuple(judged for judged in ordered if judged.severity is not Severity.GOOD)
+    findings = tuple(judged for judged in ordered if judged.severity is not FindingSeverity.GOOD)
     counts = Counter(judged.severity for judged in ordered)
     compute = context.timing.compute if context.timing else None
     return LintResult(
         findings=findings,
-        positives=tuple(judged for judged in ordered if judged.severity is Severity.GOOD),
+        positives=tuple(judged for judged in ordered if judged.severity is FindingSeverity.GOOD),
         suppressed=tuple(sorted(suppressed, key=_order)),
         not_checked=tuple(sorted(not_checked, key=lambda missing: (missing.rule, missing.reason))),
         failed=tuple(failed),
         rules=tuple(rule.id for rule in chosen),
         milder=len(kept) - len(wanted),
-        counts={severity: counts[severity] for severity in Severity},
+        counts={severity: counts[severity] for severity in FindingSeverity},
         stakes=combine_stakes(
             [judged.finding for judged in findings], context.total_ms, compute.median_ms if compute else None
         ),
@@ -155,7 +155,7 @@ def _judge(rule: Rule, finding: Finding, context: Context, suppressed_layers: in
     finding = clamp_stakes(finding, latency_ms)
     own = finding.severity or rule.severity
     known = [latency_ms[index] for index in layers if index in latency_ms]
-    severity = own.milder if own is not Severity.ERROR and _is_mild(finding, context.total_ms) else own
+    severity = own.milder if own is not FindingSeverity.ERROR and _is_mild(finding, context.total_ms) else own
     return Judged(
         rule=rule,
         finding=finding,

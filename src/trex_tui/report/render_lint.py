@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.lint.config import format_fail_on
-from trex_tui.lint.model import Judged, Rule, Severity
+from trex_tui.lint.model import FindingSeverity, Judged, Rule
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_markdown import escaped
 from trex_tui.report.render_sarif import main_file
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 # Text
 
 _STYLES = {
-    Severity.ERROR: "bold red",
-    Severity.WARNING: "yellow",
-    Severity.INFO: "cyan",
-    Severity.GOOD: "green",
+    FindingSeverity.ERROR: "bold red",
+    FindingSeverity.WARNING: "yellow",
+    FindingSeverity.INFO: "cyan",
+    FindingSeverity.GOOD: "green",
 }
 _INDENT = 9
 _ID_INDENT = 12
@@ -47,8 +47,8 @@ def print_lint(report: LintReport, console: Console) -> None:
 
     width = min(console.width, _WIDEST) if console.is_terminal else 0
     name_width = max(20, width - _INDENT - 12) if width else 0
-    for engine in report.engines:
-        for style, indent, line in _engine_lines(engine, name_width):
+    for linted in report.engines:
+        for style, indent, line in _engine_lines(linted, name_width):
             for wrapped in _wrap(line, indent, width):
                 console.print(Text(wrapped, style=style), soft_wrap=True)
 
@@ -83,7 +83,7 @@ def _engine_lines(report: EngineReport, name_width: int) -> Iterator[tuple[str, 
         yield "bold", 0, "Well done"
         for judged in result.positives:
             line = _pad(judged.rule.id, printable(judged.message), _ID_INDENT)
-            yield _STYLES[Severity.GOOD], _ID_INDENT, line
+            yield _STYLES[FindingSeverity.GOOD], _ID_INDENT, line
     if result.suppressed:
         yield "", 0, ""
         yield "bold", 0, "Suppressed"
@@ -140,7 +140,7 @@ _MOST_NAME = 120
 
 def lint_markdown(report: LintReport) -> str:
     """A section per engine: a table of findings, the rest folded away."""
-    return "\n".join(line for engine in report.engines for line in _markdown_section(engine)) + "\n"
+    return "\n".join(line for linted in report.engines for line in _markdown_section(linted)) + "\n"
 
 
 def _markdown_section(report: EngineReport) -> Iterator[str]:
@@ -192,12 +192,16 @@ def _fold(title: str, lines: list[str], most: int) -> Iterator[str]:
 
 # Workflow commands of GitHub Actions, which become annotations
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_COMMANDS = {
+    FindingSeverity.ERROR: "error",
+    FindingSeverity.WARNING: "warning",
+    FindingSeverity.INFO: "notice",
+}
 
 
 def lint_github(report: LintReport) -> str:
     """A line per finding, and one per engine that says what was and what was not looked at."""
-    return "".join(f"{line}\n" for engine in report.engines for line in _github_lines(engine))
+    return "".join(f"{line}\n" for linted in report.engines for line in _github_lines(linted))
 
 
 def _github_lines(report: EngineReport) -> Iterator[str]:
@@ -240,7 +244,7 @@ def lint_document(report: LintReport) -> dict[str, Any]:
         "schema": SCHEMA,
         "fail_on": format_fail_on(report.config.fail_on),
         "fails": report.fails,
-        "engines": [_engine_object(engine) for engine in report.engines],
+        "engines": [_engine_object(linted) for linted in report.engines],
         "diagnostics": [diagnostic_object(diagnostic) for diagnostic in report.diagnostics],
     }
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from trex_tui._version import __version__
 from trex_tui.artifacts.naming import ArtifactKind
-from trex_tui.lint.model import Judged, Rule, Severity
+from trex_tui.lint.model import FindingSeverity, Judged, Rule
 from trex_tui.report.render_json import plain
 from trex_tui.report.views.lint import EngineReport, LintReport, describe_saving, fingerprint
 from trex_tui.text import printable
@@ -19,10 +19,10 @@ from trex_tui.text import printable
 VERSION = "2.1.0"
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.INFO: "note",
-    Severity.GOOD: "none",
+    FindingSeverity.ERROR: "error",
+    FindingSeverity.WARNING: "warning",
+    FindingSeverity.INFO: "note",
+    FindingSeverity.GOOD: "none",
 }
 _PREFERRED = (ArtifactKind.GRAPH, ArtifactKind.PROFILE, ArtifactKind.TIMING)
 
@@ -35,7 +35,7 @@ def lint_sarif(report: LintReport, rules: Iterable[Rule]) -> dict[str, Any]:
     """
     listed = sorted(rules, key=lambda rule: rule.id)
     indices = {rule.id: index for index, rule in enumerate(listed)}
-    paths = [path for engine in report.engines for path in engine.engine.files.values()]
+    paths = [path for linted in report.engines for path in linted.engine.files.values()]
     return {
         "$schema": SCHEMA_URI,
         "version": VERSION,
@@ -53,7 +53,7 @@ def lint_sarif(report: LintReport, rules: Iterable[Rule]) -> dict[str, Any]:
                     {"location": {"uri": uri}}
                     for uri in dict.fromkeys(_uri(relative(path)) for path in paths)
                 ],
-                "results": [result for engine in report.engines for result in _results(engine, indices)],
+                "results": [result for linted in report.engines for result in _results(linted, indices)],
                 "columnKind": "unicodeCodePoints",
             }
         ],
@@ -77,12 +77,12 @@ def _invocation(report: LintReport, indices: dict[str, int]) -> dict[str, Any]:
     """What could not be looked at is said here: a result would claim that something was found."""
     notifications = [
         {
-            "level": "warning" if missing.rule in one.result.failed else "note",
-            "message": {"text": printable(f"{one.engine.name}: not checked: {missing.reason}")},
+            "level": "warning" if missing.rule in linted.result.failed else "note",
+            "message": {"text": printable(f"{linted.engine.name}: not checked: {missing.reason}")},
             "associatedRule": {"id": missing.rule, "index": indices[missing.rule]},
         }
-        for one in report.engines
-        for missing in one.result.not_checked
+        for linted in report.engines
+        for missing in linted.result.not_checked
     ]
     return {"executionSuccessful": True, "toolExecutionNotifications": notifications}
 
@@ -104,7 +104,7 @@ def _result_object(report: EngineReport, judged: Judged, index: int, mark: str) 
     return {
         "ruleId": judged.rule.id,
         "ruleIndex": index,
-        "kind": "pass" if judged.severity is Severity.GOOD else "fail",
+        "kind": "pass" if judged.severity is FindingSeverity.GOOD else "fail",
         "level": _LEVELS[judged.severity],
         "message": {"text": "\n".join(map(printable, lines))},
         "locations": [_location(report, judged)],

@@ -19,7 +19,7 @@ from trex_tui.report.charts.grid import Line as ChartLine
 from trex_tui.report.document import Column as DocumentColumn
 from trex_tui.report.document import ListingOffer
 from trex_tui.report.views import build
-from trex_tui.report.views.build import Node
+from trex_tui.report.views.build import OutlineNode
 from trex_tui.report.views.build_details import (
     item_lines,
     memory_lines,
@@ -38,7 +38,7 @@ from trex_tui.widgets.table_model import Column, SortKey, TableModel
 from trex_tui.widgets.text_view import TextLine
 
 
-class _OutlineModel(TableModel[Node]):
+class _OutlineModel(TableModel[OutlineNode]):
     """Keeps the sort keys and leaves the order alone: it is made where lines are put below others."""
 
     def sort(self, keys: Iterable[SortKey]) -> None:
@@ -46,35 +46,35 @@ class _OutlineModel(TableModel[Node]):
         self.sort_keys = tuple(keys)
 
 
-class Outline(ExpandableTable[Node]):
+class Outline(ExpandableTable[OutlineNode]):
     """An outline. Sorting changes the order of lines that stand below the same one, and takes what is below along."""
 
     indent_below_top = " "
 
-    def __init__(self, columns: Sequence[Column[Node]], *, id: str) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, columns: Sequence[Column[OutlineNode]], *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._model = _OutlineModel()
         self.set_columns(columns)
-        self._outline: Sequence[Node] = ()
+        self._outline: Sequence[OutlineNode] = ()
 
-    def show_nodes(self, nodes: Sequence[Node]) -> None:
+    def show_nodes(self, nodes: Sequence[OutlineNode]) -> None:
         self._outline = nodes
         self.expanded = {node.key for node in _every(nodes) if node.is_open}
         self.rebuild()
 
-    def rows_below(self, row: Node | None) -> Sequence[Node]:
+    def rows_below(self, row: OutlineNode | None) -> Sequence[OutlineNode]:
         return self._in_order(self._outline if row is None else row.children)
 
-    def key_of(self, row: Node) -> Hashable:
+    def key_of(self, row: OutlineNode) -> Hashable:
         return row.key
 
-    def is_expandable(self, row: Node) -> bool:
+    def is_expandable(self, row: OutlineNode) -> bool:
         return bool(row.children)
 
-    def _in_order(self, nodes: Sequence[Node]) -> Sequence[Node]:
+    def _in_order(self, nodes: Sequence[OutlineNode]) -> Sequence[OutlineNode]:
         if not self.sort_keys:
             return nodes
-        level: TableModel[Node] = TableModel()
+        level: TableModel[OutlineNode] = TableModel()
         level.set_columns(self.columns)
         level.set_rows(nodes, None)
         level.sort(self.sort_keys)
@@ -92,7 +92,7 @@ class Outline(ExpandableTable[Node]):
         return bool(self._outline)
 
 
-def _every(nodes: Sequence[Node]) -> Iterator[Node]:
+def _every(nodes: Sequence[OutlineNode]) -> Iterator[OutlineNode]:
     for node in nodes:
         yield node
         yield from _every(node.children)
@@ -127,10 +127,10 @@ def _column(column: DocumentColumn, changes: dict[str, Any]) -> Column[Any]:
     return textual_column(column, **{**values, **changes})
 
 
-def _outline(columns: Sequence[DocumentColumn], **changes: dict[str, Any]) -> list[Column[build.Node]]:
+def _outline(columns: Sequence[DocumentColumn], **changes: dict[str, Any]) -> list[Column[build.OutlineNode]]:
     """Columns of an outline: a cell is empty where its figure would have no meaning."""
 
-    def text_of(column: Column[build.Node]) -> Callable[[build.Node], str]:
+    def text_of(column: Column[build.OutlineNode]) -> Callable[[build.OutlineNode], str]:
         return lambda node: "" if (value := column.value(node)) is None else column.format(value)
 
     bar: dict[str, Any] = {"bar": lambda node: node.values["bar"], "bar_width": 2 * BAR_WIDTH}
@@ -148,7 +148,7 @@ _STEP_STYLES = {
 }
 
 
-def _step_style(node: build.Node) -> str:
+def _step_style(node: build.OutlineNode) -> str:
     return _STEP_STYLES[node.item.kind] if isinstance(node.item, Fusion) else ""
 
 

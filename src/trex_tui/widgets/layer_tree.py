@@ -15,7 +15,7 @@ from trex_tui.analysis.dataflow import Lanes, layer_lanes, whole_lanes
 from trex_tui.analysis.modules import Group, Grouping, Path, arrange, layer_label, ordered_entries
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.colours import kind_style, precision_style
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.actions import Place, bindings_in
@@ -50,7 +50,7 @@ class LayerTree(ExpandableTable[Entry]):
         self._lanes: Lanes | None = None
         """What is drawn beside the rows; None where they are not in execution order."""
         self._most_lanes = 0
-        self._marks: Mapping[int, Severity] = {}
+        self._marks: Mapping[int, FindingSeverity] = {}
         """What lint found, by the index of the layer."""
         super().__init__(id=id, empty_text="No layer matches the filter.")
         self.set_columns(self._tree_columns())
@@ -85,7 +85,7 @@ class LayerTree(ExpandableTable[Entry]):
             self.expanded, self._expanded_before = self._expanded_before, None
         self.rebuild()
 
-    def show_marks(self, marks: Mapping[int, Severity]) -> None:
+    def show_marks(self, marks: Mapping[int, FindingSeverity]) -> None:
         self._marks = marks
         self.set_columns(self._tree_columns())
 
@@ -172,7 +172,7 @@ class LayerTree(ExpandableTable[Entry]):
             Column("lanes", shared, drawn, width=lanes.width, style=lambda _: "$secondary", description=words)
         ]
 
-    def _mark_of(self, row: Entry) -> Severity | None:
+    def _mark_of(self, row: Entry) -> FindingSeverity | None:
         return self._marks.get(row.index) if isinstance(row, Layer) else None
 
     def _entry_name(self, row: Entry) -> str:

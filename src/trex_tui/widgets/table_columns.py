@@ -8,7 +8,7 @@ from typing import Any
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
-from trex_tui.lint.model import Severity
+from trex_tui.lint.model import FindingSeverity
 from trex_tui.report.colours import kind_style, precision_style, severity_style
 from trex_tui.report.document import Column as DocumentColumn
 from trex_tui.report.views.layers import layer_column
@@ -124,7 +124,7 @@ def _latency_column(engine: Engine, name: str, width: int, priority: int) -> Col
     )
 
 
-def mark_column(mark_of: Callable[[Row], Severity | None]) -> Column[Row]:
+def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> Column[Row]:
     """A cell for the worst that lint found about a layer: `E`, `W`, `i`."""
 
     def mark(row: Row) -> str | None:

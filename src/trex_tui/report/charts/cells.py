@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import singledispatch
-from itertools import chain
 from threading import Lock
 
 from trex_tui.report.charts.figure import (
@@ -26,6 +25,7 @@ from trex_tui.report.charts.figure import (
     Lines,
     Mark,
     Points,
+    Roof,
     Scale,
     Series,
     Subject,
@@ -33,10 +33,11 @@ from trex_tui.report.charts.figure import (
 )
 from trex_tui.report.charts.grid import Grid, Line, Span, apart, cells_of, shorten, wrapped
 from trex_tui.report.charts.sampling import (
-    column_extremes,
-    column_medians,
+    EXTREMES,
+    MEDIANS,
     column_span,
     largest_of_columns,
+    sample_series,
 )
 from trex_tui.text import ELLIPSIS, format_bar, printable
 
@@ -413,11 +414,16 @@ def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
 @paint.register
 def _(form: Lines, part: Grid) -> None:
     x, y = form.x, form.y
-    is_crowded = any(each.is_dense and len(each.points) > 4 * part.width for each in form.series)
-    keys = [key for each in form.series for key in _series_keys(each, is_crowded=is_crowded)]
-    area = plot_area(part, form.ticks or x, x.title, y, [*(keys if form.has_legend else ()), *form.keys])
-    runs = (_series_runs(each, area.width, x, y, is_crowded=is_crowded) for each in form.series)
-    draw_curves(area, list(chain.from_iterable(runs)))
+    crowded = [each for each in form.series if each.is_dense and len(each.points) > 4 * part.width]
+    shown = [drawn for each in form.series for drawn in ((EXTREMES, MEDIANS) if each in crowded else (each,))]
+    keys = [Key(each.sign, each.name, each.style) for each in shown] if form.has_legend else []
+    area = plot_area(part, form.ticks or x, x.title, y, [*keys, *form.keys])
+    drawn = [
+        run
+        for each in form.series
+        for run in (sample_series(each, x, 2 * area.width, area.width) if each in crowded else (each,))
+    ]
+    draw_curves(area, [_run(each, x, y) for each in drawn])
     for each in form.series:
         _mark_edges(area, each, x, form.limits)
     if form.names_ends:
@@ -431,26 +437,9 @@ def _(form: Lines, part: Grid) -> None:
             area.label(column + 2, area.height - 1, mark.label, mark.style)
 
 
-def _series_keys(series: Series, *, is_crowded: bool) -> list[Key]:
-    if series.is_dense and is_crowded:
-        return [Key("⣿", "least to most", SECONDARY), Key("⠒", "median", PRIMARY)]
-    return [Key(series.sign, series.name, series.style)]
-
-
-def _run(points: Sequence[tuple[float, float]], x: Scale, y: Scale, style: str) -> Run:
-    across, up = [x.fraction(point[0]) for point in points], [y.fraction(point[1]) for point in points]
-    return across, up, style
-
-
-def _series_runs(series: Series, width: int, x: Scale, y: Scale, *, is_crowded: bool) -> list[Run]:
-    if not (series.is_dense and is_crowded):
-        return [_run(series.points, x, y, series.style)]
-    places, values = [x.fraction(point[0]) for point in series.points], [point[1] for point in series.points]
-    sampled = (
-        (*column_extremes(places, values, 2 * width), series.style),
-        (*column_medians(places, values, width), PRIMARY),
-    )
-    return [(across, list(map(y.fraction, found)), style) for across, found, style in sampled]
+def _run(series: Series | Roof, x: Scale, y: Scale) -> Run:
+    across = [x.fraction(point[0]) for point in series.points]
+    return across, [y.fraction(point[1]) for point in series.points], series.style
 
 
 def _mark_edges(area: Grid, series: Series, x: Scale, limits: tuple[float, float] | None) -> None:
@@ -492,7 +481,7 @@ _KNEE = "◇"
 def _(form: Points, part: Grid) -> None:
     x, y = form.x, form.y
     area = plot_area(part, x, x.title, y, form.keys)
-    draw_curves(area, [_run(roof.points, x, y, roof.style) for roof in reversed(form.roofs)])
+    draw_curves(area, [_run(roof, x, y) for roof in reversed(form.roofs)])
     for dot in form.dots:
         area.put(column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.style)
     for mark in form.marks:

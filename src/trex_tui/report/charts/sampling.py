@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from trex_tui.analysis.statistics import median, percentile
-from trex_tui.report.charts.figure import Bins
+from trex_tui.report.charts.figure import PRIMARY, SECONDARY, Bins, Scale, Series
 
+EXTREMES = Series("least to most", (), SECONDARY, "⣿", is_faint=True)
+MEDIANS = Series("median", (), PRIMARY, "⠒")
+"""What stands for a series of more points than there is room for."""
 _LEAST_BINS = 10
 _MOST_STEPS = 200
 
@@ -62,6 +66,22 @@ def column_medians(
     runs = _column_runs(xs, columns)
     middles = [(xs[start] + xs[end - 1]) / 2 for start, end in runs]
     return middles, [median(values[start:end]) for start, end in runs]
+
+
+def sample_series(series: Series, x: Scale, extremes: int, medians: int) -> list[Series]:
+    """The extremes and the medians of a series in so many columns."""
+    places = [x.fraction(point[0]) for point in series.points]
+    values = [point[1] for point in series.points]
+    sampled = (
+        (EXTREMES, column_extremes(places, values, extremes)),
+        (MEDIANS, column_medians(places, values, medians)),
+    )
+    return [
+        replace(
+            shown, points=[(x.low + at * (x.high - x.low), value) for at, value in zip(*found, strict=True)]
+        )
+        for shown, found in sampled
+    ]
 
 
 def _column_runs(xs: Sequence[float], columns: int) -> list[tuple[int, int]]:

@@ -42,10 +42,9 @@ from trex_tui.report.charts.figure import (
 )
 from trex_tui.report.charts.grid import apart
 from trex_tui.report.charts.sampling import (
-    column_extremes,
-    column_medians,
     column_starts,
     largest_of_columns,
+    sample_series,
 )
 from trex_tui.report.charts.svg_elements import (
     CHAR,
@@ -254,7 +253,11 @@ _DOTS_PER_LINE = 1.5
 
 @draw_svg.register
 def _(form: Lines, caption: Caption) -> str:
-    series = [sampled for each in form.series for sampled in _sample(each, form.x, caption.room)]
+    series: list[Series] = []
+    for each in form.series:
+        is_crowded = each.is_dense and len(each.points) > _DOTS_PER_LINE * caption.room
+        columns = int(caption.room), int(caption.room / 6)
+        series += sample_series(each, form.x, *columns) if is_crowded else [each]
     keys = [Key("━", each.name, each.style) for each in series]
     plot = Plot(
         caption,
@@ -275,21 +278,6 @@ def _(form: Lines, caption: Caption) -> str:
     for dot in form.dots:
         plot.out.append(sign(dot.sign, *plot.at(dot.x, dot.y), dot.style, dot.title))
     return plot.picture()
-
-
-def _sample(series: Series, x: Scale, room: float) -> list[Series]:
-    """A dense series as what stays of it where a pixel has several of its points."""
-    if not series.is_dense or len(series.points) <= _DOTS_PER_LINE * room:
-        return [series]
-    fractions = [x.fraction(point[0]) for point in series.points]
-    values = [point[1] for point in series.points]
-
-    def points(places: Sequence[float], found: Sequence[float]) -> list[tuple[float, float]]:
-        return [(x.low + at * (x.high - x.low), value) for at, value in zip(places, found, strict=True)]
-
-    extremes = points(*column_extremes(fractions, values, int(room)))
-    medians = points(*column_medians(fractions, values, int(room / 6)))
-    return [Series("least to most", extremes, SECONDARY, is_faint=True), Series("median", medians, PRIMARY)]
 
 
 def _beyond(points: Sequence[tuple[float, float]], plot: Plot, y: Scale) -> list[str]:

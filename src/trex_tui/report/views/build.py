@@ -32,7 +32,7 @@ from trex_tui.report.document import Column, Listing, Section, Table, make_table
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, plural, printable
 
 if TYPE_CHECKING:
-    from trex_tui.report.views.engine import Subject
+    from trex_tui.report.views.engine import EngineSubject
 
 format_tactic_ms = partial(format_ms, digits=6)
 """Tactics are told apart by tens of nanoseconds."""
@@ -225,7 +225,7 @@ def _pass_rows(trace: BuildTrace) -> Iterator[PassRow]:
         yield from (PassRow(graph_pass, step, in_engine) for step in graph_pass.fusions)
 
 
-def _strategy_rows(facts: BuildFacts) -> Iterator[Node]:
+def _strategy_rows(facts: BuildFacts) -> Iterator[OutlineNode]:
     for node in strategy_nodes(facts):
         yield node
         yield from node.children
@@ -265,7 +265,7 @@ _OUTSIDE = frozenset({PhaseKind.LOADING, PhaseKind.DESERIALIZATION, PhaseKind.IN
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OutlineNode:
     """A line of an outline.
 
     Attributes:
@@ -281,11 +281,11 @@ class Node:
     label: str
     item: Any
     values: dict[str, Any]
-    children: tuple[Node, ...] = ()
+    children: tuple[OutlineNode, ...] = ()
     is_open: bool = False
 
 
-def phase_nodes(trace: BuildTrace) -> list[Node]:
+def phase_nodes(trace: BuildTrace) -> list[OutlineNode]:
     """Phases as they appear, each summed over its lines, which stand below it."""
     shares = phase_shares(trace)
     whole = build_seconds(trace.phases)
@@ -302,7 +302,7 @@ def phase_nodes(trace: BuildTrace) -> list[Node]:
             phase for phase in trace.phases if (phase.kind, phase.strategy) == (share.kind, share.strategy)
         ]
         children = [
-            Node(
+            OutlineNode(
                 ("phase", phase.line),
                 phase.layer or f"line {phase.line}",
                 phase,
@@ -312,7 +312,7 @@ def phase_nodes(trace: BuildTrace) -> list[Node]:
             if len(lines) > 1
         ]
         nodes.append(
-            Node(
+            OutlineNode(
                 ("phases", share.kind, share.strategy),
                 _phase_label(trace, share),
                 lines[0] if len(lines) == 1 else share,
@@ -328,7 +328,7 @@ def _phase_label(trace: BuildTrace, share: PhaseShare) -> str:
     return share.kind.value + (f", strategy {share.strategy}" if is_named else "")
 
 
-def pass_nodes(trace: BuildTrace) -> list[Node]:
+def pass_nodes(trace: BuildTrace) -> list[OutlineNode]:
     """The passes with their steps below; by strategy if there were several, the winner's expanded."""
     strategies = list(dict.fromkeys(graph_pass.strategy for graph_pass in trace.passes))
     if sum(strategy is not None for strategy in strategies) < 2:
@@ -343,11 +343,11 @@ def pass_nodes(trace: BuildTrace) -> list[Node]:
         item = next((known for known in trace.strategies if known.number == strategy), None)
         label += ", in the engine" if wins else ""
         is_open = wins or strategy is None
-        nodes.append(Node(("of", strategy), label, item, values, tuple(_passes(passes)), is_open))
+        nodes.append(OutlineNode(("of", strategy), label, item, values, tuple(_passes(passes)), is_open))
     return nodes
 
 
-def _passes(passes: Sequence[OptimizerPass]) -> list[Node]:
+def _passes(passes: Sequence[OptimizerPass]) -> list[OutlineNode]:
     nodes = []
     before: int | None = None
     for graph_pass in passes:
@@ -355,7 +355,7 @@ def _passes(passes: Sequence[OptimizerPass]) -> list[Node]:
         change = layers - before if layers is not None and before is not None else None
         values = {"layers": layers, "change": change or None, "line": line} | _step_counts(graph_pass.fusions)
         steps = (
-            Node(
+            OutlineNode(
                 ("step", line, name, index),
                 step_text(step),
                 step,
@@ -363,7 +363,7 @@ def _passes(passes: Sequence[OptimizerPass]) -> list[Node]:
             )
             for index, step in enumerate(graph_pass.fusions)
         )
-        nodes.append(Node(("pass", line, name), name, graph_pass, values, tuple(steps)))
+        nodes.append(OutlineNode(("pass", line, name), name, graph_pass, values, tuple(steps)))
         before = before if layers is None else layers
     return nodes
 
@@ -385,7 +385,7 @@ def step_text(step: Fusion) -> str:
     return f"removed {step.layer}"
 
 
-def strategy_nodes(facts: BuildFacts) -> list[Node]:
+def strategy_nodes(facts: BuildFacts) -> list[OutlineNode]:
     """The backend strategies, with the operators that Myelin tuned below; the operators alone where no strategy is named."""
     trace = facts.trace
     if not trace.strategies:
@@ -411,11 +411,11 @@ def strategy_nodes(facts: BuildFacts) -> list[Node]:
         }
         label = f"strategy {number}" + (", in the engine" if wins else "")
         children = tuple(_operators((layer.tuning for layer in tuned), number))
-        nodes.append(Node(("strategy", number), label, strategy, values, children, is_open=wins))
+        nodes.append(OutlineNode(("strategy", number), label, strategy, values, children, is_open=wins))
     return nodes
 
 
-def _operators(tunings: Iterable[LayerTuning], strategy: int | None) -> list[Node]:
+def _operators(tunings: Iterable[LayerTuning], strategy: int | None) -> list[OutlineNode]:
     nodes = []
     for tuning in tunings:
         tables = [(trial.line, table) for trial in tuning.trials() for table in trial.myelin]
@@ -430,7 +430,9 @@ def _operators(tunings: Iterable[LayerTuning], strategy: int | None) -> list[Nod
                 "worst_ms": max(times, default=None),
                 "line": table.line,
             }
-            nodes.append(Node(("operator", trial_line, table.line, index), label, (tuning, table), values))
+            nodes.append(
+                OutlineNode(("operator", trial_line, table.line, index), label, (tuning, table), values)
+            )
     return nodes
 
 
@@ -555,7 +557,7 @@ def check_build_log(trace: BuildTrace) -> None:
 # The section of a report
 
 
-def build_sections(subject: Subject) -> Iterator[Section]:
+def build_sections(subject: EngineSubject) -> Iterator[Section]:
     """Phases, what took long to tune, choices by chance, warnings; nothing where there is no log."""
     engine = subject.engine
     kind = kind_of_build_log(engine)
@@ -639,7 +641,7 @@ def passes_table(trace: BuildTrace) -> Table:
     return make_table("passes", (name, layers, *counts), _passes(passes), title="Passes")
 
 
-def _count(kind: str, node: Node) -> int:
+def _count(kind: str, node: OutlineNode) -> int:
     return node.values[kind] or 0
 
 

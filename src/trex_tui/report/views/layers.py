@@ -15,9 +15,9 @@ from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
 from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.charts.svg_elements import kind_class
-from trex_tui.report.document import Chart, Column, Listing, Section, Table, is_missing, make_table
+from trex_tui.report.document import ChartReference, Column, Listing, Section, Table, is_missing, make_table
 from trex_tui.report.render_text import print_table
-from trex_tui.report.views.engine import Subject, by_bound, by_tensor_cores, no_profile, totals_table
+from trex_tui.report.views.engine import EngineSubject, by_bound, by_tensor_cores, no_profile, totals_table
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct, plural, printable
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ LAYERS_SCHEMA = "trex-tui/layers/1"
 EXPLAIN_SCHEMA = "trex-tui/explain/1"
 
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
-"""What fits a terminal, and what a person asks first."""
+"""Columns that fit a terminal."""
 NO_MODULE = "(no module)"
-"""Layers whose names and nodes are in none."""
+"""Name of the group of layers that belong to no module."""
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "roof_pct", "bound", "tactic")
 _LEAST_CELLS = 16
 
@@ -117,7 +117,7 @@ def cell_text(column: LayerColumn, value: Any) -> str:  # noqa: ANN401 - any cel
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def hot_sections(subject: Subject) -> Iterator[Section]:
+def hot_sections(subject: EngineSubject) -> Iterator[Section]:
     """The layers that take longest."""
     engine = subject.engine
     timed = sum(layer.latency_ms is not None for layer in engine.layers)
@@ -135,12 +135,12 @@ def hot_sections(subject: Subject) -> Iterator[Section]:
         sentences=[f"{plural(lacking, 'layer has', 'layers have')} no time in the profile."]
         if lacking
         else [],
-        charts=[Chart("pareto", engine), Chart("layers", engine)],
+        charts=[ChartReference("pareto", engine), ChartReference("layers", engine)],
         tables=[table],
     )
 
 
-def group_sections(subject: Subject) -> Iterator[Section]:
+def group_sections(subject: EngineSubject) -> Iterator[Section]:
     """Time by kind, by precision, and of what multiplies by tensor cores; then by module."""
     engine = subject.engine
     kinds, precisions = total_by_kind(engine), total_by_precision(engine)
@@ -167,7 +167,7 @@ def group_sections(subject: Subject) -> Iterator[Section]:
             "modules",
             "Time by kernel and module",
             sentences=[fused] if fused else [],
-            charts=[Chart("tactic", engine), Chart("icicle", engine)],
+            charts=[ChartReference("tactic", engine), ChartReference("icicle", engine)],
             tables=[
                 make_table("by_module", _MODULE_COLUMNS, by_module(engine), top=subject.top, noun="module")
             ],
@@ -187,7 +187,7 @@ _MODULE_COLUMNS = (
 )
 
 
-def roofline_sections(subject: Subject) -> Iterator[Section]:
+def roofline_sections(subject: EngineSubject) -> Iterator[Section]:
     """How close the layers come to what the device can do."""
     engine, roofline = subject.engine, derived(subject.engine).roofline
     points = [point for point in roofline.points.values() if point.roof_ms is not None]
@@ -198,7 +198,7 @@ def roofline_sections(subject: Subject) -> Iterator[Section]:
         "Roofline",
         sentences=[as_sentence(line) for line in roofline.sentences],
         facts=[("Assumed", as_sentence(line)) for line in roofline.assumptions] if points else [],
-        charts=[Chart("roofline", engine), Chart("efficiency", engine)] if is_drawn else [],
+        charts=[ChartReference("roofline", engine), ChartReference("efficiency", engine)] if is_drawn else [],
         tables=[bounds],
     )
 
@@ -207,7 +207,7 @@ def roofline_sections(subject: Subject) -> Iterator[Section]:
 
 
 def explain_column(column: LayerColumn) -> str:
-    """Definition, unit, formula and source of a column, a line each."""
+    """Explain a column: definition, unit, formula and source, a line each."""
     lines = [column.name, f"  {column.description}"]
     facts = (("unit", column.unit), ("formula", column.formula), ("source", column.source))
     lines += [f"  {label:<8}{text}" for label, text in facts if text]

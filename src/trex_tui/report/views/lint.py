@@ -10,14 +10,19 @@ from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
 from trex_tui.lint.config import LintConfig
-from trex_tui.lint.model import Evidence, Judged, LintResult, NotChecked, Rule, Severity
+from trex_tui.lint.model import Evidence, FindingSeverity, Judged, LintResult, NotChecked, Rule
 from trex_tui.report.charts.figure import as_sentence
 from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.report.views.layer_details import Line
 from trex_tui.text import MISSING, format_ms, format_pct, plural, printable, shorten_middle
 
-LEVELS = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-MARKS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "i", Severity.GOOD: "✓"}
+LEVELS = (FindingSeverity.ERROR, FindingSeverity.WARNING, FindingSeverity.INFO)
+MARKS = {
+    FindingSeverity.ERROR: "E",
+    FindingSeverity.WARNING: "W",
+    FindingSeverity.INFO: "i",
+    FindingSeverity.GOOD: "✓",
+}
 """Severities in one cell, told apart without colour."""
 MOST_LAYERS = 200
 """Layers named below a finding; the rest is a number."""
@@ -63,7 +68,7 @@ class LintReport:
 
     @property
     def fails(self) -> bool:
-        return any(one.result.fails(self.config.fail_on) for one in self.engines)
+        return any(linted.result.fails(self.config.fail_on) for linted in self.engines)
 
     @property
     def failures(self) -> list[str]:
@@ -71,19 +76,19 @@ class LintReport:
         fail_on = self.config.fail_on
         if fail_on is None or not self.fails:
             return []
-        if isinstance(fail_on, Severity):
-            severities = (judged.severity for one in self.engines for judged in one.result.findings)
+        if isinstance(fail_on, FindingSeverity):
+            severities = (judged.severity for linted in self.engines for judged in linted.result.findings)
             count = sum(severity.rank <= fail_on.rank for severity in severities)
             return [f"{plural(count, 'finding')} at or above {fail_on.value}"]
         return [
-            f"gate fell: {fail_on.text}: {one.engine.name} has {one.result.count(fail_on.metric)}"
-            for one in self.engines
-            if one.result.fails(fail_on)
+            f"gate fell: {fail_on.text}: {linted.engine.name} has {linted.result.count(fail_on.metric)}"
+            for linted in self.engines
+            if linted.result.fails(fail_on)
         ]
 
     @property
     def broken_rules(self) -> tuple[str, ...]:
-        return tuple(sorted({name for one in self.engines for name in one.result.failed}))
+        return tuple(sorted({name for linted in self.engines for name in linted.result.failed}))
 
 
 def fingerprint(report: EngineReport, judged: Judged) -> str:
@@ -187,7 +192,7 @@ class Entry:
         return self.not_checked.rule if self.not_checked else ""
 
     @property
-    def severity(self) -> Severity | None:
+    def severity(self) -> FindingSeverity | None:
         """None for a rule that could not look, and for what is left out."""
         return self.judged.severity if self.judged is not None and not self.judged.reason else None
 
@@ -344,7 +349,7 @@ def fit_summary(report: EngineReport, width: int | None = None) -> str:
 
 def tab_badge(result: LintResult) -> str:
     """What the tab shows behind its title: errors and warnings, if there are any."""
-    errors, warnings = result.counts[Severity.ERROR], result.counts[Severity.WARNING]
+    errors, warnings = result.counts[FindingSeverity.ERROR], result.counts[FindingSeverity.WARNING]
     return "".join([f" ✗{errors}" if errors else "", f" ⚠{warnings}" if warnings else ""])
 
 
@@ -358,7 +363,7 @@ def worst_lines(result: LintResult, most: int) -> list[Line]:
     return [*lines, Line(f"and {rest} more", "muted")] if rest > 0 else lines
 
 
-def layer_marks(result: LintResult) -> dict[int, Severity]:
+def layer_marks(result: LintResult) -> dict[int, FindingSeverity]:
     """Of each layer that something was found about, the worst severity."""
     return {index: findings[0].severity for index, findings in result.by_layer.items()}
 
@@ -380,7 +385,7 @@ def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
         rules: Where the rule of something that was not checked is looked up.
     """
     judged, missing = entry.judged, entry.not_checked
-    rule = judged.rule if judged else next((one for one in rules if one.id == entry.rule), None)
+    rule = judged.rule if judged else next((rule for rule in rules if rule.id == entry.rule), None)
     yield Line(f"{entry.rule}: {rule.title}" if rule else entry.rule, "heading")
     if missing is not None:
         which = f" at {plural(missing.layers, 'layer')}" if missing.layers is not None else ""
@@ -402,7 +407,7 @@ def _weight_lines(report: EngineReport, judged: Judged) -> Iterator[Line]:
     yield Line(judged.message)
     milder = ", one step milder than the rule: small stake or low confidence" if judged.is_demoted else ""
     yield Line(judged.severity.value + milder, label="Severity")
-    if judged.severity is not Severity.GOOD:
+    if judged.severity is not FindingSeverity.GOOD:
         yield Line(report.format_time(judged.stake_ms), label="At stake")
         if judged.finding.formula:
             yield Line(judged.finding.formula, label="Estimate")

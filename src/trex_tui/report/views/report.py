@@ -1,4 +1,4 @@
-"""What lies beside an engine's own files: the state of the machine that captured it, and how far its outputs are off."""
+"""The report: a comparison of the engines, then the sections about each of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trex_tui.report.views.accuracy import engines_sections
 from trex_tui.report.views.build import build_sections
 from trex_tui.report.views.compare import Shown, diff_document, sections
 from trex_tui.report.views.engine import (
-    Subject,
+    EngineSubject,
     condition_facts,
     doubt_sentences,
     make_subject,
@@ -24,8 +24,8 @@ from trex_tui.report.views.timing import timing_sections
 from trex_tui.text import plural, printable
 
 
-def capture_sections(subject: Subject) -> Iterator[Section]:
-    """The machine and what of its state casts doubt on the numbers; nothing without a manifest."""
+def capture_sections(subject: EngineSubject) -> Iterator[Section]:
+    """Machine and conditions of the capture, doubts first; nothing without a manifest."""
     facts = condition_facts(subject.engine)
     if not facts:
         return
@@ -33,12 +33,12 @@ def capture_sections(subject: Subject) -> Iterator[Section]:
     yield Section("capture", "Capture", sentences=sentences, facts=facts, is_warning=bool(sentences))
 
 
-def accuracy_sections(subject: Subject) -> Iterator[Section]:
-    """Results of `accuracy` that are about the engine."""
+def accuracy_sections(subject: EngineSubject) -> Iterator[Section]:
+    """Results of `accuracy` about the engine."""
     yield from engines_sections([subject.engine])
 
 
-def findings_sections(subject: Subject) -> Iterator[Section]:
+def findings_sections(subject: EngineSubject) -> Iterator[Section]:
     """What lint says of the engine."""
     return lint_sections(subject.lint, subject.top)
 
@@ -51,8 +51,8 @@ NOTE_COLUMNS = (
 )
 
 
-def note_sections(subject: Subject) -> Iterator[Section]:
-    """What could not be used of the files, and what is worth knowing of them."""
+def note_sections(subject: EngineSubject) -> Iterator[Section]:
+    """Diagnostics of the engine's files."""
     if notes := subject.engine.diagnostics:
         table = make_table("notes", NOTE_COLUMNS, notes, top=subject.top, noun="remark")
         yield Section("notes", "Remarks on the files", tables=[table])
@@ -64,7 +64,7 @@ def comparison_part(shown: Shown) -> Part:
     return Part("comparison", "Comparison", list(sections(shown)), data=data)
 
 
-SECTIONS: tuple[Callable[[Subject], Iterator[Section]], ...] = (
+SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
     summary_sections,
     capture_sections,
     timing_sections,
@@ -76,7 +76,7 @@ SECTIONS: tuple[Callable[[Subject], Iterator[Section]], ...] = (
     build_sections,
     note_sections,
 )
-"""What makes the sections about an engine, in the order of the report; each yields none where it has nothing to say."""
+"""Views of the sections about an engine, in the order of the report."""
 
 
 def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: bool = True) -> Part:
