@@ -12,7 +12,7 @@ from trex_tui.app import TrexApp
 from trex_tui.screens.build import BuildPane
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.compare import ComparePane
-from trex_tui.screens.dialogs import Dialog, Options
+from trex_tui.screens.dialogs import ChoiceList, Dialog
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
 from trex_tui.screens.latency import LatencyPane
@@ -129,7 +129,7 @@ def test_tables_bind_what_the_table_of_actions_says_of_them():
         assert bound[name].action == action.action
 
 
-@pytest.mark.parametrize("widget", [TextScroll, TextView, Options])
+@pytest.mark.parametrize("widget", [TextScroll, TextView, ChoiceList])
 def test_texts_and_choices_move_by_the_same_keys(widget):
     moves = {key for action in actions_in(Place.MOVE) for key in keys_of(action)}
     assert {key for binding in widget.BINDINGS for key in binding.key.split(",")} <= moves

@@ -11,7 +11,7 @@ from helpers import some
 from trex_tui.report.charts.catalogue import CHARTS
 from trex_tui.screens import charts
 from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.dialogs import Options
+from trex_tui.screens.dialogs import ChoiceList
 from trex_tui.widgets.chart import ChartList
 from tui import DIGITS, LARGE, NET, SLOWEST, SMALL, Session, check_golden, running, small_engine
 
@@ -53,7 +53,7 @@ async def test_a_chart_is_chosen_by_what_it_answers(tmp_path, key):
     async with running(small_engine(tmp_path), tab="charts") as session:
         await session.press(key)
         assert "Which kernels take the time." in session.text
-        assert session.app.screen.query_one(Options).highlighted == 0
+        assert session.app.screen.query_one(ChoiceList).highlighted == 0
         await session.press("j", "j", "j", "enter")
         assert pane_of(session).chart.id == "kind"
         assert "convolution" in await shown(session)

@@ -16,7 +16,7 @@ from trex_tui.app import TrexApp
 from trex_tui.report.export import ExportFormat, default_directory, file_stem, target_of, with_ending
 from trex_tui.report.path_completion import common_beginning, completions, typed_path
 from trex_tui.screens.charts import ChartsPane
-from trex_tui.screens.clipboard import MOST_BYTES, copied_words
+from trex_tui.screens.clipboard import MOST_BYTES, describe_copy
 from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen, OpenScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.engines import EnginesScreen
@@ -137,10 +137,10 @@ async def test_hostile_names_are_copied_as_they_are_and_shown_harmless(tmp_path)
 
 
 def test_words_about_a_copy():
-    assert copied_words("name of x", "x", {}) == "Copied the name of x."
-    assert "screen" in copied_words("x", "x", {"STY": "1.pts"})
-    assert "e exports" in copied_words("x", "x" * (MOST_BYTES + 1), {})
-    assert copied_words("x", "\udc80", {})
+    assert describe_copy("name of x", "x", {}) == "Copied the name of x."
+    assert "screen" in describe_copy("x", "x", {"STY": "1.pts"})
+    assert "e exports" in describe_copy("x", "x" * (MOST_BYTES + 1), {})
+    assert describe_copy("x", "\udc80", {})
 
 
 # Explain

@@ -32,8 +32,8 @@ from trex_tui.report.views.compare_story import (
     is_changed,
     overview_story,
 )
-from trex_tui.screens.compare_job import Choice, Tie, is_same_set, leads_to, pins_of, place_of
-from trex_tui.screens.reload import places_of
+from trex_tui.screens.compare_job import Choice, Tie, find_engine_index, is_same_set, leads_to, make_pins
+from trex_tui.screens.reload import find_paths
 from trex_tui.widgets.block_table import ORDER, SIZE, Order, ordered, orders
 from trex_tui.widgets.chrome import TabBar
 
@@ -222,9 +222,9 @@ def test_every_engine_can_be_ordered_by(four, pair):
 def test_pins_are_of_the_baseline_of_the_moment(pair):
     first, second = pair.engines
     tie = Tie(((first, 7), (second, 3)))
-    assert pins_of((first, second), [tie]) == [Pin(7, 1, 3)]
-    assert pins_of((second, first), [tie]) == [Pin(3, 1, 7)]
-    assert pins_of((first,), [tie]) == []
+    assert make_pins((first, second), [tie]) == [Pin(7, 1, 3)]
+    assert make_pins((second, first), [tie]) == [Pin(3, 1, 7)]
+    assert make_pins((first,), [tie]) == []
 
 
 def test_choice_follows_an_engine_that_was_read_again(tmp_path, pair):
@@ -243,9 +243,9 @@ def test_choice_follows_an_engine_that_was_read_again(tmp_path, pair):
 
 
 def test_place_of_an_engine_that_is_not_compared(pair, tmp_path):
-    assert place_of(pair, pair.engines[1]) == 1
+    assert find_engine_index(pair, pair.engines[1]) == 1
     with pytest.raises(ValueError, match="not compared"):
-        place_of(pair, load_engine(tmp_path / FP16))
+        find_engine_index(pair, load_engine(tmp_path / FP16))
 
 
 def test_paths_that_lead_to_an_engine(tmp_path, pair, monkeypatch):
@@ -260,13 +260,13 @@ def test_paths_that_lead_to_an_engine(tmp_path, pair, monkeypatch):
 
 def test_places_to_look_for_files_again(tmp_path, pair):
     first = pair.engines[0]
-    assert places_of(first, [str(tmp_path)]) == [str(tmp_path)]
-    assert places_of(first, [str(tmp_path / FP16)]) == [str(tmp_path / FP16)]
-    elsewhere = places_of(first, [str(tmp_path / INT8)])
+    assert find_paths(first, [str(tmp_path)]) == [str(tmp_path)]
+    assert find_paths(first, [str(tmp_path / FP16)]) == [str(tmp_path / FP16)]
+    elsewhere = find_paths(first, [str(tmp_path / INT8)])
     assert sorted(elsewhere) == sorted(map(str, first.source.files.values()))
     for file in first.source.files.values():
         file.unlink()
-    assert places_of(first, [str(tmp_path / INT8)]) == [str(first.source.directory)]
+    assert find_paths(first, [str(tmp_path / INT8)]) == [str(first.source.directory)]
 
 
 def test_a_comparison_with_itself_alone_is_an_error(pair):

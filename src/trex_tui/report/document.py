@@ -1,7 +1,7 @@
-"""What a result is made of, whatever shows it: sections of sentences, facts, tables and charts, with raw values.
+"""Documents: sections of sentences, facts, charts and tables of raw values, which renderers turn into every form.
 
-Views make documents; renderers turn them into text, Markdown, HTML, JSON, CSV or the columns of a Textual table. A cell holds
-the raw value and its column the format, so every form has the same number, and nothing is read back out of text.
+Views make documents; renderers make text, Markdown, HTML, JSON, CSV and the columns of Textual tables. A cell holds the raw
+value and its column the format, so every form has the same number, and nothing is read back out of text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trex_tui.errors import Diagnostic
 
 TOP = 20
-"""Rows of a table unless a person asks for another number."""
+"""Rows of a table without `--top`."""
 
 _UNITS = {"_ms": "milliseconds", "_pct": "percent", "_bytes": "bytes"}
 _FORMATS: dict[str, Callable[[Any], str]] = {
@@ -42,7 +42,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 }
 """Formats of numbers by the end of the column's key; others are counts."""
 _ORDINALS = frozenset({"index", "first", "last", "line"})
-"""Numbers that name something, and so are never rounded."""
+"""Numbers that name something and are never rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Column:
     priority: int = 0
 
     def text(self, value: Any) -> str:  # noqa: ANN401 - any cell
-        """A raw value or a `Cell` as harmless text for people."""
+        """Format a raw value or a `Cell` as printable text."""
         if isinstance(value, Cell):
             return value.text
         if is_missing(value):
@@ -130,7 +130,6 @@ class Table:
     styles: Sequence[str] = ()
 
     def texts(self, index: int) -> list[str]:
-        """The cells of a column as text."""
         column = self.columns[index]
         return [column.text(row[index]) for row in self.rows]
 
@@ -140,12 +139,12 @@ class Table:
 
     @property
     def rows_total(self) -> int:
-        """Rows there are, shown or not."""
+        """Number of rows, shown or not."""
         return len(self.rows) if self.total is None else self.total
 
     @property
     def rest(self) -> str:
-        """What is left out and how to see it; empty if nothing is."""
+        """Sentence on the rows that are left out; empty for none."""
         if self.rows_total <= len(self.rows):
             return ""
         return f"{len(self.rows)} of {plural(self.rows_total, self.noun)}; --top 0 shows all."
@@ -153,7 +152,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class ChartReference:
-    """A chart of the catalogue about an engine, drawn by the renderer."""
+    """A chart of the catalogue for an engine; the renderer draws it."""
 
     id: str
     engine: Engine
@@ -222,7 +221,7 @@ def make_table(
     noun: str = "row",
     styles: Sequence[str] = (),
 ) -> Table:
-    """A row for each item: what `Column.value` takes out of it, or the item's own values where columns take none.
+    """Make a row of each item: by `Column.value`, or from the item's own values where columns have no `value`.
 
     Args:
         top: Rows to show; None for all.
@@ -263,7 +262,7 @@ def number(value: Any) -> float | None:  # noqa: ANN401 - any cell
 
 
 def format_number(key: str, value: float) -> str:
-    """A number as the end of its key asks for; the unit is in the heading, but for bytes."""
+    """Format a number by the end of its key; the unit is in the heading, but for bytes."""
     return _number_format(key)(value)
 
 
@@ -299,7 +298,7 @@ class Listing:
 
 
 class ListingOffer(NamedTuple):
-    """A listing that is made when it is wanted: of all tactics of a long build that takes seconds.
+    """A listing that is made on request: all tactics of a long build take seconds.
 
     Attributes:
         key: The id of the table that `make` makes.

@@ -1,4 +1,4 @@
-"""Comma-separated values, the one way in which every command writes them."""
+"""Comma-separated values: the only CSV writer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trex_tui.report.document import Cell, Table
 from trex_tui.text import printable
 
 _FORMULA = tuple("=+-@＝＋－＠﹦﹢﹣﹫−")
-"""What begins a formula: the full-width and small forms too, which spreadsheets of East Asian locales take for the same."""
+"""Signs that begin a formula, with the full-width and small forms that spreadsheets of East Asian locales accept."""
 
 
 def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
@@ -32,7 +32,7 @@ def csv_text(headings: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def table_csv(table: Table) -> str:
-    """A table under the keys of its columns, with raw values."""
+    """CSV of a table: keys of the columns, raw values."""
     return csv_text([column.key for column in table.columns], table.rows)
 
 

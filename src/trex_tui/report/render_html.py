@@ -1,7 +1,7 @@
 """HTML pages that need nothing from outside: one file, light and dark, readable in print, with a strict policy.
 
-A page may hold one script and one style sheet, both of ours; the policy names them by their hashes, so that a browser runs
-neither another script nor an attribute that a name smuggled in. Every text goes through `safe`.
+A page holds at most one script and one style sheet, both from this module; the policy names them by their hashes, so a
+browser runs no script that came in with a name. Every text goes through `safe`.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ for (const button of document.querySelectorAll("th button")) {
 
 
 def safe(text: str) -> str:
-    """Text in which HTML sees nothing but letters, in elements and in quoted attributes."""
+    """Escape a text for elements and quoted attributes."""
     return escape(printable(text))
 
 
@@ -155,23 +155,23 @@ def page(title: str, body: Iterable[str], style: str = "", script: str = "", kin
 
 
 def _hash(source: str) -> str:
-    """As a policy names a source: of the exact text between the tags."""
+    """Hash the exact text between the tags, as the policy names it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode("ascii")
 
 
 def bullets(lines: Sequence[str]) -> Iterable[str]:
-    """Sentences as a list; nothing for none."""
+    """Sentences as a list."""
     if lines:
         yield "<ul>" + "".join(f"<li>{safe(line.strip())}</li>" for line in lines) + "</ul>"
 
 
 def document_page(document: Document) -> str:
-    """A whole document. Every text of a file is escaped, and the policy lets no other script run than that for sorting."""
+    """HTML of a document. Every text is escaped, and the policy allows no script but the one for sorting."""
     return page(document.title, _body(document), f"{_REPORT_STYLE}{stylesheet()}", _SCRIPT, REPORT_SCHEMA)
 
 
 def sections_page(title: str, sections: Iterable[Section]) -> str:
-    """Sections of sentences and tables as a page without a script."""
+    """HTML of sections without charts, and without a script."""
     lines = [f"<h1>{safe(title)}</h1>"]
     for section in sections:
         kind = "warning" if section.is_warning else "plain"
@@ -221,7 +221,7 @@ def _section(part: Part, section: Section) -> Iterator[str]:
 
 
 def _figure(chart: Picture) -> str:
-    """A chart with its sentences; the sentences alone, which say why, where there is nothing to draw."""
+    """A chart with its sentences; where there is nothing to draw, the sentences alone."""
     caption = " ".join(map(safe, (*chart.words, *chart.missing)))
     return f"<figure><figcaption><b>{safe(chart.title)}.</b> {caption}</figcaption>{chart.svg or ''}</figure>"
 

@@ -1,4 +1,4 @@
-"""Results of the analysis as what JSON knows: dictionaries, lists, strings, numbers and null."""
+"""Documents and results of the analysis as JSON: dictionaries, lists, strings, numbers and null."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - any result
 
 
 def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
-    """A remark on a file, as every document has it."""
+    """JSON object of a diagnostic."""
     return {
         "severity": diagnostic.severity.value,
         "file": str(diagnostic.file) if diagnostic.file else None,
@@ -53,7 +53,7 @@ def diagnostic_object(diagnostic: Diagnostic) -> dict[str, Any]:
 
 
 def _key(key: Any) -> str:  # noqa: ANN401 - any key
-    """Keys of objects: enums by value, percentiles as `p99.9`, None as `unknown`."""
+    """Key of an object: enums by value, percentiles as `p99.9`, None as `unknown`."""
     if isinstance(key, Enum):
         return str(key.value)
     if isinstance(key, float):

@@ -17,13 +17,13 @@ _BAR_CELLS = 16
 _CHART_SIZE = (100, 20)
 """Columns and rows of a chart; what forges show beside their own margins."""
 _CHARTS = frozenset({"histogram", "percentiles", "over-time", "memory", "roofline"})
-"""Charts that say something without colour, and that no table with bars says better."""
+"""Charts that are readable without colour, and that a table with bars does not replace."""
 _NAMES = frozenset({"name", "tactic", "layers"})
 _TICKS = re.compile("`+")
 
 
 def escaped(text: str) -> str:
-    """Text in which Markdown and HTML see nothing but letters, on one line; `@`, `#` and addresses reach nobody."""
+    """Escape a text for Markdown and HTML, on one line; `@`, `#` and addresses become no links."""
     text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     for char in "\\`*_{}[]()#|~!":
         text = text.replace(char, "\\" + char)
@@ -31,7 +31,7 @@ def escaped(text: str) -> str:
 
 
 def document_markdown(document: Document) -> str:
-    """A whole report. Every text of a file is escaped."""
+    """Markdown of a document. Every text is escaped."""
     lines = [f"<!-- {REPORT_SCHEMA} -->", f"# {escaped(document.title)}", ""]
     lines += [
         f"- {diagnostic.severity.value}: {escaped(str(diagnostic))}" for diagnostic in document.diagnostics
@@ -45,7 +45,7 @@ def document_markdown(document: Document) -> str:
 
 
 def comment_markdown(title: str, sections: Iterable[Section], folded: frozenset[str] = frozenset()) -> str:
-    """Sections that fit a comment on a pull request.
+    """Markdown of sections, short enough for a comment on a pull request.
 
     Args:
         folded: Ids of sections that a reader opens.
@@ -70,7 +70,7 @@ def comment_markdown(title: str, sections: Iterable[Section], folded: frozenset[
 def table_markdown(
     table: Table, longest: Callable[[Column], int] | None = None, *, has_bars: bool = True
 ) -> Iterator[str]:
-    """The lines of a table; texts are escaped, and bars stand beside the columns that have them.
+    """Lines of a table; texts are escaped, and bars stand beside the columns that have them.
 
     Args:
         longest: Characters of the texts of a column; None to cut nothing.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BAR_CELLS = 24
 _GAP = 2
 _LEAST_CELLS = 12
-"""A text that gives way keeps as many."""
+"""Cells that a flexible text keeps at least."""
 
 
 def print_sections(sections: Iterable[Section], console: Console) -> None:
@@ -65,7 +65,7 @@ def print_facts(facts: Iterable[tuple[str, str]], console: Console) -> None:
 
 
 def print_bars(table: Table, console: Console) -> None:
-    """Print a short table with a bar behind each row, of the column that has bars."""
+    """Print a short table with a bar behind each row, for the column that has bars."""
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -83,7 +83,7 @@ def print_bars(table: Table, console: Console) -> None:
 
 
 def table_lines(table: Table, room: int | None = None, most: int | None = None) -> list[str]:
-    """The heading and a line for each row, without blanks at the end.
+    """Lines of a table: the heading, then a line for each row.
 
     Args:
         room: Cells that a line should have at most; None for as many as it needs.
@@ -117,7 +117,7 @@ def table_lines(table: Table, room: int | None = None, most: int | None = None) 
 
 
 def _share(widths: Sequence[int], limits: dict[int, int], room: int) -> dict[int, int]:
-    """Cells for the columns that give way: they share what the others leave, and the narrowest takes only what it needs."""
+    """Cells of the flexible columns: they share what the others leave, and a narrow one takes only what it needs."""
     fixed = sum(width for index, width in enumerate(widths) if index not in limits)
     left = room - _GAP * (len(widths) - 1) - fixed
     shares: dict[int, int] = {}
@@ -128,7 +128,7 @@ def _share(widths: Sequence[int], limits: dict[int, int], room: int) -> dict[int
 
 
 def _cell_count(text: str) -> int:
-    """Cells of a terminal that a text takes; what East Asian letters take two of."""
+    """Cells of a text in a terminal; East Asian letters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -151,7 +151,7 @@ def _align(cells: Sequence[str], width: int, is_right: bool) -> list[str]:
 
 
 class _PlainLines:
-    """What Rich prints as it is, in one piece."""
+    """Lines that Rich prints in one piece."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines

@@ -30,7 +30,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.report.views.capture import CaptureView, clock, facts
 from trex_tui.screens.dialogs import ChooseScreen, Dialog, PromptInput
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import get_services
 from trex_tui.text import ELLIPSIS, format_bytes, printable, shorten_middle
 from trex_tui.widgets.text_view import (
     TextBlock,
@@ -427,7 +427,7 @@ class Capturer:
 
     def __init__(self, screen: EngineScreen) -> None:
         self._app = screen.app
-        self._services = services_of(screen)
+        self._services = get_services(screen)
         self._screen = screen
         self._engine = screen.engine
 

@@ -42,10 +42,10 @@ def _copy(screen: Screen[Any], text: str, layers: Sequence[Layer], many: str, on
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     screen.app.copy_to_clipboard(text)
     name = shorten_middle(printable(layers[0].name), _MOST_NAME)
-    screen.notify(copied_words(one + name if len(layers) == 1 else many, text, os.environ), markup=False)
+    screen.notify(describe_copy(one + name if len(layers) == 1 else many, text, os.environ), markup=False)
 
 
-def copied_words(what: str, text: str, environ: Mapping[str, str]) -> str:
+def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
     """What was copied, and what may keep it from arriving.
 
     Args:

@@ -28,7 +28,7 @@ from trex_tui.report.views.compare_story import (
     is_changed,
     overview_story,
 )
-from trex_tui.screens.compare_job import CompareJob, Tie, place_of
+from trex_tui.screens.compare_job import CompareJob, Tie, find_engine_index
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.pane import LayerJumped, LayerOpened, OtherOpened, Selection, TablePane
 from trex_tui.text import printable, shorten_middle
@@ -85,7 +85,7 @@ class Pins:
         row = self._table.cursor_item
         self._table.marked = frozenset({row.key}) if row is not None else frozenset()
         name = shorten_middle(printable(end[0].layers[end[1]].name), _MOST_NAME)
-        where = letter(place_of(comparison, end[0]))
+        where = letter(find_engine_index(comparison, end[0]))
         self._table.notify(
             f"{where} {name}: m on a layer of another engine pins the two; M lets go.", markup=False
         )
@@ -112,12 +112,12 @@ class Pins:
             self._table.notify("Nothing is pinned: m on two layers does that.", markup=False)
         else:
             is_pinned = row is not None and row.block.match is Match.MANUAL
-            here = self._ties_of(row.block) if row is not None and is_pinned else []
+            here = self._find_ties(row.block) if row is not None and is_pinned else []
             gone = here or [choice.ties[-1]]
             choice.ties = tuple(tie for tie in choice.ties if tie not in gone)
             self._job.start()
 
-    def _ties_of(self, block: Block) -> list[Tie]:
+    def _find_ties(self, block: Block) -> list[Tie]:
         assert self._job.comparison is not None
         engines = self._job.comparison.engines
         ends = {
@@ -178,7 +178,7 @@ class ComparePane(TablePane[BlockRow]):
         had_focus = self.screen.focused in (self.words, self.table)
         self._show_parts(has_blocks=self.comparison is not None)
         self._tell_title()
-        self._tell_words(from_top=not self._has_blocks)
+        self._show_story(from_top=not self._has_blocks)
         if had_focus and self.display and not self._has_blocks:
             self.screen.set_focus(self.words)
 
@@ -194,27 +194,27 @@ class ComparePane(TablePane[BlockRow]):
         self.refresh_bindings()
 
     def show_comparison(self, comparison: Comparison) -> None:
-        had_blocks, anchors = self._has_blocks, anchors_of(self.table)
+        had_blocks, anchors = self._has_blocks, find_anchors(self.table)
         self.pins.forget()
         self.table.show(comparison)
         self._show_parts(has_blocks=True)
         if anchors:
             known = [end for end in anchors[1:] if end[0] in comparison.engines]
-            self.table.expanded = {self._block_of(*end).index for end in known}
+            self.table.expanded = {self._find_block(*end).index for end in known}
         self._fill()
         if anchors and anchors[0][0] in comparison.engines:
             engine, index = anchors[0]
-            self.table.go_to(self._block_of(engine, index), place_of(comparison, engine), index)
+            self.table.go_to(self._find_block(engine, index), find_engine_index(comparison, engine), index)
         elif not had_blocks:
             self.show_layer(self._current)
         if self.display and self.screen.focused in (None, self.words) and not had_blocks:
             self.screen.set_focus(self.table)
         self._tell_title()
-        self._tell_words(from_top=not had_blocks)
+        self._show_story(from_top=not had_blocks)
 
-    def _block_of(self, engine: Engine, layer: int) -> Block:
+    def _find_block(self, engine: Engine, layer: int) -> Block:
         assert self.comparison is not None
-        return self.comparison.block_of(place_of(self.comparison, engine), layer)
+        return self.comparison.block_of(find_engine_index(self.comparison, engine), layer)
 
     def _fill(self) -> None:
         """Show the blocks that filter and choice leave."""
@@ -242,7 +242,7 @@ class ComparePane(TablePane[BlockRow]):
             line.text = describe_engines(self.comparison, max(0, self.size.width - 2))
         line.set_class(bool(self.comparison and self.comparison.cautions), "-warning")
 
-    def _tell_words(self, *, from_top: bool) -> None:
+    def _show_story(self, *, from_top: bool) -> None:
         comparison, row = self.comparison, self.table.cursor_item
         if comparison is None:
             story = partial(_sentence, self.job.waiting or NOTHING)
@@ -261,7 +261,7 @@ class ComparePane(TablePane[BlockRow]):
                 words = describe_layer(row.place, row.layer)
         self.query_one("#compare-why", SummaryLine).text = words
         if self.tells_block:
-            self._tell_words(from_top=True)
+            self._show_story(from_top=True)
 
     def choose_layer(self, layer: Layer) -> None:
         self._current = layer
@@ -280,14 +280,14 @@ class ComparePane(TablePane[BlockRow]):
         self.job.start_if_due()
         if layer is None or self.comparison is None:
             return
-        block, row, place = self._block_of(self.engine, layer.index), self.table.cursor_item, self.job.place
+        block, row, place = self._find_block(self.engine, layer.index), self.table.cursor_item, self.job.place
         is_here = row is not None and (
             row.block is block if row.layer is None or row.place != place else row.layer is layer
         )
         if not is_here:
             self.table.go_to(block, place, layer.index)
 
-    def layer_of(self, row: BlockRow) -> Layer | None:
+    def get_layer(self, row: BlockRow) -> Layer | None:
         """The layer of this engine that a row is; of a block the current one, or its slowest."""
         if self.comparison is None:
             return None
@@ -320,7 +320,9 @@ class ComparePane(TablePane[BlockRow]):
         if row is None or self.cursor_layer is not None:
             return Selection(self.engine, comparison=exported)
         engine, index = row_end(row, comparison)
-        indices = [index] if row.layer is not None else row.block.layers[place_of(comparison, engine)]
+        indices = (
+            [index] if row.layer is not None else row.block.layers[find_engine_index(comparison, engine)]
+        )
         return Selection(engine, [engine.layers[index] for index in indices], comparison=exported)
 
     def view_state(self) -> object:
@@ -397,17 +399,17 @@ class ComparePane(TablePane[BlockRow]):
         """Go to the totals; from there, sum times by the next thing."""
         if self.tells_block:
             self.tells_block = False
-            self._tell_words(from_top=True)
+            self._show_story(from_top=True)
         self.remove_class("-only-table")
         if self.comparison is not None and not self.words.show_totals():
             self.matrix = list(Matrix)[(list(Matrix).index(self.matrix) + 1) % len(Matrix)]
-            self._tell_words(from_top=False)
+            self._show_story(from_top=False)
 
     def action_tell_block(self) -> None:
         """Tell all about the block under the cursor, or about the whole."""
         self.tells_block = not self.tells_block
         self.remove_class("-only-table")
-        self._tell_words(from_top=True)
+        self._show_story(from_top=True)
 
     def action_choose_sort(self) -> None:
         """Offer what blocks can be ordered by; the one they are ordered by reverses."""
@@ -438,7 +440,7 @@ def row_end(row: BlockRow, comparison: Comparison) -> LayerEnd:
     return first_layer(comparison.engines, row.block)
 
 
-def anchors_of(table: BlockTable) -> list[LayerEnd]:
+def find_anchors(table: BlockTable) -> list[LayerEnd]:
     """A layer of the row under the cursor, and one of each expanded block."""
     row, comparison = table.cursor_item, table.comparison
     if comparison is None or row is None:

@@ -18,8 +18,8 @@ from trex_tui.config import recent_file
 from trex_tui.crash_log import sentence
 from trex_tui.engine.engine import Engine
 from trex_tui.screens.dialogs import ChooseScreen, OpenScreen
-from trex_tui.screens.reload import corresponding, places_of, same_set
-from trex_tui.screens.services import engines_at_hand, listed_sets, services_of
+from trex_tui.screens.reload import corresponding, find_paths, same_set
+from trex_tui.screens.services import engines_at_hand, get_services, listed_sets
 from trex_tui.screens.settings import read_recent, remember_opened
 from trex_tui.text import format_ms, plural, printable, shorten_middle
 
@@ -74,7 +74,7 @@ class Choice:
         self.ties = tuple(moved for tie in self.ties if (moved := tie.moved(old, new)) is not None)
 
 
-def place_of(comparison: Comparison | None, engine: Engine) -> int:
+def find_engine_index(comparison: Comparison | None, engine: Engine) -> int:
     """Place of an engine in a comparison.
 
     Raises:
@@ -86,7 +86,7 @@ def place_of(comparison: Comparison | None, engine: Engine) -> int:
     raise ValueError(f"{engine.name} is not compared")
 
 
-def pins_of(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
+def make_pins(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
     """Ties as a comparison of these engines takes them; those without the baseline mean nothing to it."""
     pins = []
     for tie in ties:
@@ -181,7 +181,7 @@ class CompareJob:
 
     @property
     def place(self) -> int:
-        return place_of(self.comparison, self.engine)
+        return find_engine_index(self.comparison, self.engine)
 
     def compare_with(self, others: Iterable[Engine]) -> None:
         """Compare with these engines, once somebody looks."""
@@ -234,7 +234,7 @@ class CompareJob:
             self.comparison = None
         self._wait(f"Comparing {_name(engines[0])} with {', '.join(map(_name, engines[1:]))} …")
         choice = self.choice
-        pins = pins_of(engines, choice.ties)
+        pins = make_pins(engines, choice.ties)
         self._in_thread(
             self._compare, self._number, engines, choice.align, pins, choice.per_batch, group="compare"
         )
@@ -289,7 +289,7 @@ class CompareJob:
         offers: list[Engine | ArtifactSet | str] = [offer for offer in at_hand if offer not in taken]
         recent = [path for path in read_recent(recent_file(os.environ)) if not leads_to(path, self.engine)]
         offers += recent[: max(0, MOST_OFFERS - len(offers))]
-        texts = {str(number): _offer_words(offer) for number, offer in enumerate(offers)}
+        texts = {str(number): _format_offer(offer) for number, offer in enumerate(offers)}
 
         def chosen(key: str | None) -> None:
             offer = offers[int(key)] if key else None
@@ -337,7 +337,7 @@ class CompareJob:
         self._wanted = wanted
         self._wait(f"Reading {wanted.source if isinstance(wanted.source, str) else wanted.source.name} …")
         self._in_thread(
-            self._read_engine, wanted, services_of(self._screen).load_options, group="compare-read"
+            self._read_engine, wanted, get_services(self._screen).load_options, group="compare-read"
         )
 
     def _read_engine(self, wanted: WantedEngine, options: LoadOptions) -> None:
@@ -386,13 +386,13 @@ class CompareJob:
 
     def _read_others(self, others: tuple[Engine, ...]) -> None:
         self._wait("Reading the other engines again …")
-        self._in_thread(self._reread, others, services_of(self._screen).load_options, group="compare-read")
+        self._in_thread(self._reread, others, get_services(self._screen).load_options, group="compare-read")
 
     def _reread(self, others: Sequence[Engine], options: LoadOptions) -> None:
         pairs, problems = [], []
         for old in others:
             try:
-                source = same_set(scan(places_of(old)), old)
+                source = same_set(scan(find_paths(old)), old)
                 pairs.append((old, load(source, options)))
             except Exception as error:  # noqa: BLE001 - it stays as it was
                 problems.append(sentence(error))
@@ -442,7 +442,7 @@ def _name(engine: Engine) -> str:
     return shorten_middle(printable(engine.name), _MOST_NAME)
 
 
-def _offer_words(offer: Engine | ArtifactSet | str) -> str:
+def _format_offer(offer: Engine | ArtifactSet | str) -> str:
     if isinstance(offer, str):
         return f"opened lately: {shorten_middle(printable(offer), _MOST_NAME)}"
     if isinstance(offer, ArtifactSet):

@@ -116,11 +116,11 @@ class TextScreen(Dialog[None]):
         yield window
 
 
-class Options(OptionList):
+class ChoiceList(OptionList):
     """An option list for vim hands; in a window it looks like one."""
 
     DEFAULT_CSS = """
-    Options.dialog {
+    ChoiceList.dialog {
         padding: 0;
         &:focus { background-tint: transparent; }
         &:ansi > .option-list--option-highlighted, &:nocolor > .option-list--option-highlighted {
@@ -164,14 +164,14 @@ class ChooseScreen(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         options = [Option(Content(printable(text))) for text in self._options.values()]
-        choices = Options(*options, classes="dialog")
+        choices = ChoiceList(*options, classes="dialog")
         choices.border_title = Content(self._title).markup  # names in it are no markup
         choices.border_subtitle = "Enter chooses · Esc closes"
         yield choices
 
     def on_mount(self) -> None:
         keys = list(self._options)
-        choices = self.query_one(Options)
+        choices = self.query_one(ChoiceList)
         choices.highlighted = keys.index(self._current) if self._current in keys else 0
 
     @on(OptionList.OptionSelected)
@@ -200,7 +200,7 @@ def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> N
     table.app.push_screen(ChooseScreen("Sort by", options, table.current_column or current), sort)
 
 
-class _Columns(Options):
+class _Columns(ChoiceList):
     """The list; Enter accepts it as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -47,7 +47,7 @@ class EngineRow:
         return cls(source, engine, end_to_end(engine))
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What there may be no room for in the table: where it lies, what ran it, or why it cannot be read."""
         if self.error is not None:
             return f"cannot be read: {self.error.diagnostic.message}"
@@ -151,7 +151,7 @@ class EnginesScreen(MainScreen, EngineHolder):
     @on(RowHighlighted)
     def _say_row(self) -> None:
         row = self.table.cursor_item
-        self.query_one("#engines-words", SummaryLine).text = row.in_words if row else ""
+        self.query_one("#engines-words", SummaryLine).text = row.description if row else ""
 
     def action_notes(self) -> None:
         errors = [row.error.diagnostic for row in self._rows if row.error is not None]

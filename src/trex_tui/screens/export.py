@@ -30,7 +30,7 @@ from trex_tui.report.export import (
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
 from trex_tui.screens.engine import EngineScreen
 from trex_tui.screens.pane import Selection
-from trex_tui.screens.services import AnswerFailed, listed_sets, services_of
+from trex_tui.screens.services import AnswerFailed, get_services, listed_sets
 from trex_tui.text import plural, printable, shorten_middle
 from trex_tui.widgets.table_columns import LATENCY_COLUMNS
 
@@ -134,7 +134,7 @@ class ExportOffer:
     make: Callable[[ExportFormat], tuple[str, str]]
 
 
-def offers_of(screen: Screen[Any]) -> list[ExportOffer]:
+def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
     """What may be exported of a screen: of that of an engine what is on its pane, of others a picture."""
     if not isinstance(screen, EngineScreen):
         path = default_directory([]) / "engines"
@@ -160,7 +160,7 @@ def _comparison_offer(screen: EngineScreen, shown: Shown) -> ExportOffer:
 def _listing_offer(screen: EngineScreen, words: str, offer: ListingOffer) -> ExportOffer:
     def make(form: ExportFormat) -> tuple[str, str]:
         listing = offer.make()
-        return listing_as(form, listing), _size_words(listing.table.rows, "row", listing.table.columns)
+        return listing_as(form, listing), _format_table_size(listing.table.rows, "row", listing.table.columns)
 
     forms = {form: form.of_listing for form in _OF_LISTINGS}
     path = _default_path(screen, [screen.engine], f"build-{offer.key}")
@@ -172,7 +172,7 @@ def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
 
     A table for people has the columns of the table of layers, data has all where no table is on screen.
     """
-    names = services_of(screen).settings.columns or LATENCY_COLUMNS
+    names = get_services(screen).settings.columns or LATENCY_COLUMNS
     layers, columns, text = selection.layers or selection.rows, selection.columns, selection.text
     if layers is None:
         layers = screen.matching
@@ -185,7 +185,7 @@ def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
         shown = columns
         if form is ExportFormat.MARKDOWN and selection.rows is None:
             shown = [ALL_COLUMNS_BY_NAME[name] for name in names if name in ALL_COLUMNS_BY_NAME]
-        return layers_as(form, screen.engine, layers, shown), _size_words(layers, "layer", shown)
+        return layers_as(form, screen.engine, layers, shown), _format_table_size(layers, "layer", shown)
 
     title = plural(len(layers), "marked layer" if selection.layers else "layer")
     absent = {ExportFormat.HTML, *([ExportFormat.TEXT] if text is None else [])}
@@ -201,7 +201,7 @@ def _default_path(screen: EngineScreen, engines: Sequence[Engine], what: str) ->
     return str(directory / f"{file_stem(screen.engine.name)}.{what}")
 
 
-def _size_words(rows: Sequence[object], noun: str, columns: Sequence[object]) -> str:
+def _format_table_size(rows: Sequence[object], noun: str, columns: Sequence[object]) -> str:
     return f"{plural(len(rows), noun)}, {plural(len(columns), 'column')}"
 
 
@@ -210,7 +210,7 @@ class Exporter:
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen, self._app = screen, screen.app
-        self._offers = offers_of(screen)
+        self._offers = list_offers(screen)
 
     def ask(self) -> None:
         """Ask of what, where there is a choice; then where to and how."""
@@ -230,7 +230,7 @@ class Exporter:
         sets = listed_sets(self._screen)
         if isinstance(self._screen, EngineScreen):
             sets += [engine.source for engine in self._screen.held_engines()]
-        inputs = inputs_of(sets, services_of(self._screen).paths)
+        inputs = inputs_of(sets, get_services(self._screen).paths)
         text = text or f"{offer.path}.{next(iter(offer.forms)).value}"
         window = ExportScreen(offer.title, offer.forms, text, remark, inputs=inputs)
         self._app.push_screen(window, lambda target: self._export(offer, target) if target else None)

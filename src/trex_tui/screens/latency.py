@@ -21,7 +21,7 @@ from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, MarksChanged, Selection, ShowsLint, restore_sort
 from trex_tui.screens.reload import corresponding
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import get_services
 from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine
@@ -64,13 +64,13 @@ class LatencyPane(LayerTablePane, ShowsLint):
         self._say_sum()
 
     def _say_sum(self) -> None:
-        words = self._sum_of(self._layers, plural(len(self._layers), "layer"))
+        words = self._format_sum(self._layers, plural(len(self._layers), "layer"))
         marked = self.marked_layers
         if marked:
-            words += "   " + self._sum_of(marked, f"{len(marked)} marked").removesuffix(" of all")
+            words += "   " + self._format_sum(marked, f"{len(marked)} marked").removesuffix(" of all")
         self.query_one(SummaryLine).text = words
 
-    def _sum_of(self, layers: Sequence[Layer], counted: str) -> str:
+    def _format_sum(self, layers: Sequence[Layer], counted: str) -> str:
         total, whole = sum_latency_ms(layers), self.engine.latency_sum_ms
         if not layers:
             return counted
@@ -86,7 +86,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     # What a person chose before
 
     def _take_settings(self) -> None:
-        settings = services_of(self).settings
+        settings = get_services(self).settings
         columns = [name for name in settings.columns if name in ALL_COLUMNS_BY_NAME]
         if columns:
             self._set_columns(chosen_columns(self.engine, columns))
@@ -136,7 +136,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     @on(SortChanged)
     def _sorted(self, event: SortChanged[Layer]) -> None:
         event.stop()
-        services_of(self).remember(sort=tuple((key.column, key.descending) for key in event.keys))
+        get_services(self).remember(sort=tuple((key.column, key.descending) for key in event.keys))
 
     # Columns
 
@@ -170,7 +170,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     def _show_columns(self, names: tuple[str, ...]) -> None:
         is_default = names == LATENCY_COLUMNS
         self._set_columns(latency_columns(self.engine) if is_default else chosen_columns(self.engine, names))
-        services_of(self).remember(columns=() if is_default else names)
+        get_services(self).remember(columns=() if is_default else names)
 
     # Marks
 

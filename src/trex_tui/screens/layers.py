@@ -25,7 +25,7 @@ from trex_tui.screens.build_job import BuildJob
 from trex_tui.screens.dialogs import ChooseScreen
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerJumped, NeighboursAsked, ShowsBuild, ShowsLint, TablePane
-from trex_tui.screens.services import compute, services_of
+from trex_tui.screens.services import compute, get_services
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.layer_tree import LayerTree
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
@@ -58,7 +58,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.build: BuildFacts | None = None
 
     def compose(self) -> ComposeResult:
-        chosen = services_of(self).settings.grouping
+        chosen = get_services(self).settings.grouping
         if chosen in {grouping.value for grouping in Grouping}:
             self.table.group_by(Grouping(chosen))
         yield self.table
@@ -163,7 +163,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self._show_side()
 
     def open_row(self, row: object) -> None:  # noqa: ARG002 - its details are beside it already
-        self.go_to_words()
+        self.focus_words()
 
     @on(LinkFollowed)
     def _link_followed(self, event: LinkFollowed) -> None:
@@ -196,7 +196,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     def _grouped(self) -> None:
         self._show_side()
-        services_of(self).remember(grouping=self.table.grouping.value)
+        get_services(self).remember(grouping=self.table.grouping.value)
 
     def action_toggle_order(self) -> None:
         self.table.toggle_order()

@@ -126,7 +126,7 @@ def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bo
     def begin(file: Path) -> None:
         if is_cancelled():
             raise OpeningCancelled
-        post(FileBegun(request, _in_words(file)))
+        post(FileBegun(request, _describe_file(file)))
 
     try:
         discovery = scan(request.paths)
@@ -176,17 +176,17 @@ def read_again(request: OpenRequest, old: Engine, post: Post) -> None:
     """Read the files of an engine once more."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
-    from trex_tui.screens.reload import places_of, same_set
+    from trex_tui.screens.reload import find_paths, same_set
 
     try:
         post(
-            Reloaded(request, old, load(same_set(scan(places_of(old, request.paths)), old), request.options))
+            Reloaded(request, old, load(same_set(scan(find_paths(old, request.paths)), old), request.options))
         )
     except Exception as error:  # noqa: BLE001 - the engine on screen stays
         post(ReloadFailed(request, error))
 
 
-def _in_words(file: Path) -> str:
+def _describe_file(file: Path) -> str:
     try:
         return f"{file.name} · {format_bytes(file.stat().st_size)}"
     except OSError:

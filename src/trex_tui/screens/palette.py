@@ -20,7 +20,7 @@ from trex_tui.analysis.filter import FilterError, filter_layers
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import bring_to_top, has_room, is_open
 from trex_tui.screens.engine import EngineScreen
-from trex_tui.screens.services import services_of
+from trex_tui.screens.services import get_services
 from trex_tui.text import format_ms, printable, shorten_middle
 from trex_tui.widgets.actions import Action, Place, actions_in, key_label
 
@@ -31,7 +31,7 @@ MOST_LAYERS = 40
 _SLOWEST = 5
 
 
-class Palette(CommandPalette):
+class CommandWindow(CommandPalette):
     """Textual's palette, which may be asked for a command more than once, and in a terminal without room for it."""
 
     def dismiss(self, result: None = None) -> AwaitComplete:
@@ -89,7 +89,7 @@ class Commands(Provider):
         return [action for action in actions if action.id != "app.palette" and not action.bound_by_widget]
 
     def _runner(self, action: Action) -> Callable[[], Awaitable[None]]:
-        return partial(services_of(self.screen).run_where_focused, action.action)
+        return partial(get_services(self.screen).run_where_focused, action.action)
 
     def _system_commands(self) -> list[SystemCommand]:
         return list(self.app.get_system_commands(self.screen))

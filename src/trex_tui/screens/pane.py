@@ -165,7 +165,7 @@ class TablePane(EnginePane, Generic[Row]):
     words: Widget
     natural_order = "execution order"
 
-    def layer_of(self, row: Row) -> Layer | None:
+    def get_layer(self, row: Row) -> Layer | None:
         """The layer that a row stands for."""
         raise NotImplementedError
 
@@ -178,13 +178,13 @@ class TablePane(EnginePane, Generic[Row]):
 
     def open_row(self, row: Row) -> None:
         """Go into a row."""
-        layer = self.layer_of(row)
+        layer = self.get_layer(row)
         if layer is not None:
             self.post_message(LayerOpened(layer))
         else:
-            self.go_to_words()
+            self.focus_words()
 
-    def go_to_words(self) -> None:
+    def focus_words(self) -> None:
         """Put the keyboard beside the table."""
         self.remove_class("-only-table")
         self.screen.set_focus(self.words)
@@ -192,7 +192,7 @@ class TablePane(EnginePane, Generic[Row]):
     @property
     def cursor_layer(self) -> Layer | None:
         row = self.table.cursor_item
-        return None if row is None else self.layer_of(row)
+        return None if row is None else self.get_layer(row)
 
     @property
     def main_part(self) -> Widget:
@@ -246,7 +246,7 @@ class TablePane(EnginePane, Generic[Row]):
 class LayerTablePane(TablePane[Layer]):
     """A pane around a table of layers."""
 
-    def layer_of(self, row: Layer) -> Layer:
+    def get_layer(self, row: Layer) -> Layer:
         return row
 
     def show_layer(self, layer: Layer | None) -> None:

@@ -30,7 +30,7 @@ def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
     return max(shared, key=lambda source: len(old & set(source.files.values())))
 
 
-def places_of(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
+def find_paths(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
     """Where to look for an engine's files again: where it was found, if it lies there, else where they are.
 
     Args:

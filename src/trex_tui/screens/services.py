@@ -70,7 +70,7 @@ class Services(Protocol):
         """Run an action as if its key had been pressed where the keyboard is."""
 
 
-def services_of(node: DOMNode) -> Services:
+def get_services(node: DOMNode) -> Services:
     """Return the application that a screen or pane is part of."""
     return cast("Services", node.app)
 
@@ -89,7 +89,7 @@ class EngineHolder:
 
 def engines_at_hand(node: DOMNode) -> list[Engine]:
     """Engines that need not be read: captured, on a list, and on the screens that are open."""
-    engines = list(services_of(node).captured)
+    engines = list(get_services(node).captured)
     for holder in _holders(node):
         engines += holder.held_engines()
     return list(dict.fromkeys(engines))

@@ -1,4 +1,4 @@
-"""A comparison of outputs as sentences and a table; and which of the engines at hand it is about.
+"""Results of `accuracy`: sections, and which of the loaded engines they compare.
 
 A result names its two sides by path, size and SHA-256. It is shown beside engines only if they are those: by the digest of
 the plan where that is known, else by name. A result about others is named, not shown.
@@ -73,7 +73,7 @@ _LIKENESS = (
 
 @dataclass(frozen=True, slots=True)
 class AccuracyEvidence:
-    """A result that lies with the engines at hand.
+    """A result file beside the loaded engines, and the engines that it compares.
 
     Attributes:
         path: The file.
@@ -92,7 +92,7 @@ class AccuracyEvidence:
 
 
 def accuracy_evidence(engines: Sequence[Engine]) -> list[AccuracyEvidence]:
-    """Every result that lies with one of the engines, once, and whether it is about them."""
+    """Read each result file beside the engines once, and find the engines it compares."""
     paths = dict.fromkeys(
         path for engine in engines if (path := engine.files.get(ArtifactKind.ACCURACY)) is not None
     )
@@ -118,7 +118,7 @@ def _evidence(path: Path, engines: Sequence[Engine]) -> AccuracyEvidence:
 
 
 def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[int], str]:
-    """Which engines a side may be, and by what they were recognised; several have the same plan, byte for byte."""
+    """Find the engines that a side may be, and the evidence; several may have the same plan, byte for byte."""
     if side.kind == "onnx":
         return [], ""
     verdicts = [_same_plan(side, engine) for engine in engines]
@@ -137,7 +137,7 @@ def _find_engines(side: ComparedSide, engines: Sequence[Engine]) -> tuple[list[i
 def _distinguish(
     result: AccuracyResult, references: Sequence[int], tests: Sequence[int], engines: Sequence[Engine]
 ) -> tuple[int | None, int | None]:
-    """The place of each side, never one for both; of engines with the same plan those whose names and directories fit.
+    """Find the engine of each side, never one for both; of engines with the same plan those whose names and directories fit.
 
     An engine that is left for both is the test: the reference is another copy of its plan.
     """
@@ -156,7 +156,7 @@ def _distinguish(
 
 
 def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
-    """Whether the engine's plan is that file; None where one of the two is not known."""
+    """Whether the engine's plan is that file; None where one of the two is unknown."""
     from trex_tui.capture.manifest import read_manifest, sha256_of
 
     if side.sha256 is None:
@@ -183,12 +183,12 @@ def _same_name(side: ComparedSide, engine: Engine) -> bool:
 
 
 def _is_beside(side: ComparedSide, engine: Engine) -> bool:
-    """Whether the engine's files lie where the side's plan does, or did."""
+    """Whether the engine's files are in the directory of the side's plan."""
     return Path(side.path).absolute().parent == next(iter(engine.files.values())).absolute().parent
 
 
 def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None = None) -> Iterator[Section]:
-    """What a result says: gates that fell first, then sentences and a row per output.
+    """Sections of a result: gates that fell first, then sentences and a row per output.
 
     Args:
         evidence: How the sides were recognised, where engines are at hand.
@@ -209,7 +209,7 @@ def accuracy_sections(result: AccuracyResult, evidence: AccuracyEvidence | None 
 
 
 def engines_sections(engines: Sequence[Engine]) -> Iterator[Section]:
-    """Every result that lies with the engines: those about them in full, the others by name."""
+    """Sections of each result file beside the engines; one about other engines is only named."""
     sections: list[Section] = []
     for evidence in accuracy_evidence(engines):
         if evidence.result is not None:

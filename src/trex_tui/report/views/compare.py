@@ -32,15 +32,15 @@ from trex_tui.text import MISSING, format_ms, plural, printable, shorten_middle
 
 DIFF_SCHEMA = "trex-tui/diff/1"
 DIFF_TOP = 20
-"""Blocks that text, Markdown and HTML show unless told otherwise."""
+"""Blocks in text, Markdown and HTML without `--top`."""
 MOST_COLUMNS = 8
 """Engines that fit side by side; of more, tables hold the baseline and the fastest."""
 MOST_REASONS = 8
 MOST_GROUPS = 12
 LEAST_PART = 12
-"""Cells of a part in a list, or the end of the whole is left out."""
+"""Characters of a part in a list; where there is no room for as many, the end of the list is cut instead."""
 SMALLEST_MS = 0.00005
-"""Less is shown as zero."""
+"""Smaller differences are shown as 0.0000."""
 _FOLDED = frozenset({"by-kind", "by-precision", "by-module"})
 """Sections that a reader of Markdown opens."""
 _MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
@@ -49,7 +49,7 @@ _MATCHES = {Match.SIGNATURE: "structure", Match.ORDER: "structure"}
 
 @dataclass(frozen=True)
 class Shown:
-    """A comparison, and what to tell of it.
+    """A comparison, and the part of it to show.
 
     Attributes:
         comparison: The whole; totals are always of the whole.
@@ -73,7 +73,7 @@ class Shown:
 
     @property
     def columns(self) -> Sequence[int]:
-        """Places of the engines that tables show."""
+        """Indices of the engines that tables show."""
         positions = range(len(self.comparison.engines))
         if len(positions) <= MOST_COLUMNS:
             return positions
@@ -82,7 +82,7 @@ class Shown:
 
     @property
     def rest_words(self) -> str:
-        """What the table leaves out, in a sentence; empty if nothing."""
+        """How many blocks the table shows, and by which filter."""
         shown, known = len(self.rows), len(self.comparison.blocks)
         words = (
             f"{shown} of {plural(known, 'block')}" if shown < known else f"all of {plural(known, 'block')}"
@@ -93,7 +93,7 @@ class Shown:
 
 
 def filtered(comparison: Comparison, text: str) -> list[Block]:
-    """Blocks by the magnitude of their delta, of which a layer in any engine matches.
+    """Find the blocks of which a layer in any engine matches, by the magnitude of their delta.
 
     Raises:
         FilterError: The text is no expression.
@@ -115,7 +115,7 @@ def find_layers(comparison: Comparison, block: Block, engine: int) -> list[Layer
 
 
 def signed_ms(value: float | None, digits: int = 4) -> str:
-    """A difference with its sign; a true minus, so that it is not taken for a dash."""
+    """Format a difference with its sign; a true minus, so that it is not taken for a dash."""
     if value is None:
         return MISSING
     text = format_ms(abs(value), digits)
@@ -125,13 +125,13 @@ def signed_ms(value: float | None, digits: int = 4) -> str:
 
 
 def letter(position: int) -> str:
-    """What an engine is called in the heads of tables: A, B, … Z, then AA."""
+    """Name an engine in headings of tables: A, B, … Z, then AA."""
     head, tail = divmod(position, 26)
     return (letter(head - 1) if head else "") + chr(ord("A") + tail)
 
 
 def describe_changes(block: Block, *, brief: bool = False) -> str:
-    """What is otherwise in a block, in a few words: `precision FP16→INT8, tactic`, `only in B`.
+    """Describe what differs in a block: `precision FP16→INT8, tactic`, `only in B`.
 
     Of more than two engines it says which, by the letters of their columns: `not in D; B, C: tactic, formats`.
 
@@ -183,7 +183,7 @@ def _head(text: str, width: int) -> str:
 
 
 def sections(shown: Shown) -> Iterator[Section]:
-    """All there is to say, the gravest first."""
+    """Sections of a comparison, warnings first."""
     comparison = shown.comparison
     if cautions := [printable(caution.text) for caution in comparison.cautions]:
         yield Section("cautions", "Before you compare", sentences=cautions, is_warning=True)
@@ -259,7 +259,7 @@ def _difference(comparison: Comparison, difference: Difference, verdict: Verdict
 
 
 def reason_lines(difference: Difference, most: int) -> list[tuple[str, Reason | None]]:
-    """Sentences on where a difference comes from: so many reasons, then what is left, which has none."""
+    """Sentences on where a difference comes from: at most `most` reasons, then the sum of the others without a reason."""
     lines: list[tuple[str, Reason | None]] = [(reason.text, reason) for reason in difference.reasons[:most]]
     if rest := difference.reasons[most:]:
         total = signed_ms(fsum(reason.delta_ms for reason in rest))
@@ -271,7 +271,7 @@ def reason_lines(difference: Difference, most: int) -> list[tuple[str, Reason | 
 
 
 def matches_text(difference: Difference) -> str:
-    """How many blocks were matched by which evidence; empty for none."""
+    """Count the matched blocks by evidence; empty for none."""
     matches = difference.matches.items()
     return ", ".join(f"{count} by {match.value}" for match, count in matches if match is not Match.NONE)
 
@@ -395,7 +395,7 @@ def _blocks(shown: Shown) -> Section:
 
 
 def block_name(comparison: Comparison, block: Block) -> str:
-    """What to call a block, not yet harmless: its label, or the name of its first layer."""
+    """Name a block by its label or its first layer; the text is not yet printable."""
     if block.label:
         return block.label
     position = next(position for position, layers in enumerate(block.layers) if layers)
@@ -523,12 +523,12 @@ def _csv_row(comparison: Comparison, block: Block) -> Iterator[object]:
 
 
 def diff_markdown(shown: Shown) -> str:
-    """A comment on a pull request: headline, reasons and blocks open, matrices folded."""
+    """Markdown for a comment on a pull request: reasons and blocks open, matrices folded."""
     return comment_markdown(_title(shown), sections(shown), _FOLDED)
 
 
 def diff_page(shown: Shown) -> str:
-    """A page without a script; a policy forbids whatever would be more than text."""
+    """HTML without a script; a policy forbids whatever would be more than text."""
     return sections_page(_title(shown), sections(shown))
 
 

@@ -1,4 +1,4 @@
-"""A comparison in the lines and few words that its screen shows. Text and numbers only, no terminal.
+"""A comparison as the lines of its screen. Text and numbers only, no terminal.
 
 Engines are called by the letters of their columns: A is the baseline, or whatever stands first.
 """
@@ -29,14 +29,14 @@ from trex_tui.text import MISSING, format_bytes, format_ms, plural, printable, s
 
 MOST_REASONS = 12
 MOST_GROUPS = 40
-"""Rows of a matrix; the rest is one row."""
+"""Rows of a matrix; the others are summed in one row."""
 LEAST_LABEL, MOST_LABEL = 8, 28
 SLOWER, FASTER = "▲", "▼"
 LEAST_NAME = 8
 
 
 class Matrix(str, Enum):
-    """What times are summed by; the values are words of the headings."""
+    """What times are summed by; the values stand in headings."""
 
     KIND = "kind"
     PRECISION = "precision"
@@ -45,7 +45,7 @@ class Matrix(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Where a line leads: to a block, or to a layer.
+    """Target of a line: a block, or a layer.
 
     Attributes:
         block: Place of the block; None if it is a layer.
@@ -70,23 +70,21 @@ class Story:
     totals: int | None = None
 
     def say(self, text: str, style: str = "plain", *, label: str = "", indent: int = 0) -> None:
-        """A line that leads nowhere."""
         self.lines.append(Line(text, style, label, indent))
 
     def link(self, text: str, goal: Goal, *, label: str = "", indent: int = 0) -> None:
-        """A line that leads somewhere."""
         self.lines.append(Line(text, label=label, indent=indent, target=len(self.goals)))
         self.goals.append(goal)
 
 
 def format_delta_ms(value: float | None) -> str:
-    """A difference with its sign and a shape, so that neither colour nor a careful look is needed."""
+    """Format a difference with its sign and a triangle, so that nothing depends on colour."""
     text = signed_ms(value)
     return {"+": f"{SLOWER} ", "−": f"{FASTER} "}.get(text[:1], "") + text
 
 
 def format_ratio(ratio: float | None) -> str:
-    """A ratio as a change in percent, with its sign; from a hundredfold on as a factor."""
+    """Format a ratio as a change in percent with its sign; from a hundredfold on as a factor."""
     if ratio is None:
         return MISSING
     pct = 100.0 * (ratio - 1.0)
@@ -97,17 +95,17 @@ def format_ratio(ratio: float | None) -> str:
 
 
 def is_changed(block: Block) -> bool:
-    """Whether it is otherwise in one engine than in another, in more than its time."""
+    """Whether engines differ in the block by more than its time."""
     return bool(block.changes or block.absent)
 
 
 def layer_ms(comparison: Comparison, position: int, layer: Layer) -> float | None:
-    """Latency of a layer as the comparison counts it: per sample if it does."""
+    """Latency of a layer in the unit of the comparison: per inference or per sample."""
     return None if layer.latency_ms is None else layer.latency_ms / comparison.sides[position].per
 
 
 def describe_formats(layer: Layer) -> str:
-    """Type and layout of what goes in and out, each once: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if both are that."""
+    """Types and layouts of inputs and outputs: `FP16 NHWC8 → INT8 NC/32HW32`; `FP16` if all are that."""
     parts = [
         ", ".join(dict.fromkeys(tensor.description for tensor in tensors)) or MISSING
         for tensors in (layer.inputs, layer.outputs)
@@ -119,7 +117,7 @@ def describe_formats(layer: Layer) -> str:
 
 
 def describe_engines(comparison: Comparison, width: int) -> str:
-    """Which engines, and what can be said about each, in a line: names give way where there is no room."""
+    """Name the engines with their verdicts in a line; names are shortened where there is no room."""
     count = len(comparison.cautions)
     warning = f"⚠ {plural(count, 'caution')} · " if count else ""
     warning += "per sample · " if comparison.per_batch else ""
@@ -169,7 +167,7 @@ def describe_sums(
     *,
     only_changed: bool = False,
 ) -> str:
-    """How much of each engine's time the blocks shown hold, and how much of the difference."""
+    """Sum the times and differences of the blocks shown, beside those of all."""
     whole = len(blocks) == len(comparison.blocks)
     count = plural(len(comparison.blocks), "block")
     changed = " changed" if only_changed else ""
@@ -193,14 +191,14 @@ def describe_sums(
 
 
 def describe_block(block: Block) -> str:
-    """Why a block is a block, in a line."""
+    """Describe the evidence for a block in a line."""
     if block.is_one_sided:
         return block.why
     return f"{block.match.value} {100 * block.confidence:.0f} %: {block.why}"
 
 
 def describe_layer(position: int, layer: Layer) -> str:
-    """What a layer is, in a line."""
+    """Describe a layer in a line."""
     precision = layer.precision.value if layer.precision else "precision unknown"
     parts = [
         f"{letter(position)} layer {layer.index}",
@@ -215,7 +213,7 @@ def describe_layer(position: int, layer: Layer) -> str:
 
 
 def overview_story(comparison: Comparison, matrix: Matrix, width: int) -> Story:
-    """All there is to say of the comparison as a whole, the gravest first.
+    """Lines about the whole comparison, warnings first.
 
     Args:
         width: Cells for a line of the tables.
@@ -307,7 +305,7 @@ def _ranking(story: Story, comparison: Comparison) -> None:
 
 
 def _matrix_lines(comparison: Comparison, rows: Sequence[Row], width: int) -> list[str]:
-    """A table of so many cells: without room for them, the differences of further engines are left out."""
+    """Lines of a table; without room for them, the differences of further engines are left out."""
     positions, others = range(len(comparison.engines)), list(comparison.others)
     entries = [(printable(row.key) or "(none)", row.latency_ms, row.deltas_ms) for row in rows[:MOST_GROUPS]]
     if rest := rows[MOST_GROUPS:]:
@@ -355,7 +353,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def block_story(comparison: Comparison, block: Block) -> Story:
-    """All about one block: why it is one, what differs, and its layers."""
+    """Lines about a block: its evidence, what differs, and its layers."""
     story = Story()
     story.say(block_name(comparison, block), "heading")
     module = f" · module {'/'.join(block.module)}" if block.module else ""

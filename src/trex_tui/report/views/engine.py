@@ -61,7 +61,7 @@ MOST_REFORMATS = 10
 
 
 def numbers(engine: Engine) -> dict[str, Any]:
-    """What `summary --json` has beside the totals; every key is always there, null where nothing is known."""
+    """Memory, compute, roofline, timing, gap and structure for `summary --json`; unknown values are null."""
     facts = derived(engine)
     statistics = timing_statistics(engine)
     return {
@@ -163,7 +163,7 @@ def _structure(engine: Engine) -> dict[str, Any]:
 
 
 def number_sentences(engine: Engine) -> dict[str, list[str]]:
-    """The same for a person: sentences under a label."""
+    """The numbers as sentences, by label."""
     facts = derived(engine)
     lines = {
         "Compute": [_compute_text(engine)],
@@ -240,7 +240,7 @@ def summary_document(engines: Iterable[Engine], diagnostics: Iterable[Diagnostic
 
 
 def engine_summary(engine: Engine) -> dict[str, Any]:
-    """One element of `engines`."""
+    """One element of `engines` in `summary --json`."""
     latency = end_to_end(engine)
     return {
         "name": engine.name,
@@ -312,7 +312,7 @@ def _latency(engine: Engine) -> dict[str, Any] | None:
 
 
 def engine_facts(engine: Engine) -> list[tuple[str, str]]:
-    """What the engine is, and how it was built and run."""
+    """Device, precision, layers, options and bindings."""
     return [
         *_identity_facts(engine),
         *_option_facts(engine.metadata),
@@ -357,7 +357,7 @@ def _latency_facts(engine: Engine) -> list[tuple[str, str]]:
 
 
 def doubt_sentences(engine: Engine) -> list[str]:
-    """What the manifest of the capture says against the numbers, for people."""
+    """Doubts about the measurement, from the manifest of the capture."""
     texts = [printable(doubt.text) for doubt in doubts(engine)]
     return [f"{text[:1].upper()}{text[1:]}." for text in texts]
 
@@ -393,13 +393,14 @@ def _bindings_text(bindings: Sequence[Binding], most: int = 6) -> str:
     return ", ".join(words) + more if words else "unknown"
 
 
-def _weights_text(engine: Engine) -> str:
-    if engine.weights_bytes is not None:
-        return format_bytes(engine.weights_bytes)
-    if engine.known_weights_bytes is None:
+def describe_weights(engine: Engine, layers: Sequence[Layer]) -> str:
+    """Describe the weights of some layers, as far as they are known."""
+    known = [layer.weights_bytes for layer in layers if layer.weights_bytes is not None]
+    hidden = len(layers) - len(known)
+    if engine.known_weights_bytes is None or not known:
         return "unknown"
-    hidden = plural(engine.layers_hiding_weights, "layer hides its", "layers hide theirs")
-    return f"at least {format_bytes(engine.known_weights_bytes)}; {hidden}"
+    size = format_bytes(sum(known))
+    return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
 
 
 def _profile_text(engine: Engine) -> str:
@@ -416,14 +417,14 @@ def _profile_text(engine: Engine) -> str:
 
 
 def print_summary(engine: Engine, console: Console) -> None:
-    """The summary of one engine for a person."""
+    """Print the summary of an engine."""
     from rich.text import Text
 
     console.print(Text(printable(engine.name), style="bold"))
     facts = [
         *_identity_facts(engine),
         *_binding_facts(engine),
-        ("Weights", _weights_text(engine)),
+        ("Weights", describe_weights(engine, engine.layers)),
         *_latency_facts(engine),
         ("Layer times", _profile_text(engine)),
         *condition_facts(engine),
@@ -499,7 +500,7 @@ _RUN_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What the overview has to compute.
+    """Timing statistics and sentences that take a while to compute.
 
     Attributes:
         statistics: Of the timing run; None if no file has any.
@@ -512,7 +513,7 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True)
 class EngineSubject:
-    """An engine and what the sections about it are made from.
+    """An engine with the results that its sections show.
 
     Attributes:
         summary: The engine's part of `summary --json`.
@@ -547,17 +548,17 @@ def _option_facts(metadata: Metadata) -> list[tuple[str, str]]:
 
 
 def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str, str]]:
-    """On which machine and in which state of it the set was captured; nothing without a manifest."""
+    """Machine and conditions of the capture; empty without a manifest."""
     return [(label, printable(text)) for label, text in capture_facts(engine, now)]
 
 
 def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
-    """Weights and activations."""
-    return [("Weights", _weights_text(engine)), *_number_facts(analysis, ("Activations",))]
+    """Weights and activations; `…` while they are computed."""
+    return [("Weights", describe_weights(engine, engine.layers)), *_number_facts(analysis, ("Activations",))]
 
 
 def work_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
-    """What the layers do, and how they hang together."""
+    """Layer times, compute, streams, critical path and reformats; `…` while they are computed."""
     facts = [("Layer times", _profile_text(engine))] if engine.has_profile else []
     return facts + _number_facts(analysis, ("Compute", "Streams", "Critical path", "Reformats"))
 
@@ -569,26 +570,26 @@ def _number_facts(analysis: Analysis | None, labels: tuple[str, ...]) -> list[tu
 
 
 def no_profile(engine: Engine) -> str:
-    """Why there is no layer with a time."""
+    """Say why no layer has a time."""
     why = "The profile could not be read" if engine.profile_unread else "No profile in this set"
     return f"{why}: latency is unknown."
 
 
 def gap_sentences(engine: Engine, analysis: Analysis | None) -> Sequence[str]:
-    """The sum of the layers against the latency end to end."""
+    """Sentences on the sum of layer times against the end-to-end latency."""
     if not engine.has_profile:
         return ()
     return ("…",) if analysis is None else analysis.sentences.get("Gap", ())
 
 
 def bound_sentences(analysis: Analysis | None) -> list[str]:
-    """What keeps layers from being put under the roof."""
+    """Sentences on layers without a place in the roofline."""
     _, *lines = ("",) if analysis is None else analysis.sentences["Bound by"]
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
 
 def count_notes(engine: Engine) -> str:
-    """How many diagnostics there are, by severity."""
+    """Count the diagnostics by severity."""
     if not engine.diagnostics:
         return "none: nothing was wrong with the files"
     counts = Counter(diagnostic.severity for diagnostic in engine.diagnostics)
@@ -625,7 +626,7 @@ _LOWER_BOUNDS = {
     "known_weights_bytes": ("layers_hiding_weights",),
     "peak_live_activation_bytes": ("memory", "tensors_of_unknown_size"),
 }
-"""Figure -> what says that it could not include everything."""
+"""Figure -> the count of what it could not include."""
 
 
 def summary_sections(subject: EngineSubject) -> Iterator[Section]:

@@ -1,4 +1,4 @@
-"""Everything that is known of a layer, in lines: what the details pane shows. Text and numbers only, no terminal."""
+"""Details of a layer or a group of layers as lines. Text and numbers only, no terminal."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from trex_tui.text import (
 )
 
 LONGEST_HEADING = 200
-"""A name with more characters is cut in the heading, and stands in full further down."""
+"""Characters of a name in the heading; a longer one stands in full below."""
 MOST_NEIGHBOURS = 40
-"""More producers or consumers than this are summed up."""
+"""Producers or consumers that are listed; the others are summed up."""
 MOST_SLOWEST = 10
 UNKNOWN_LIBRARY = "unknown"
 """What `parse_tactic` calls the library of a name that fits no pattern."""
@@ -63,7 +63,7 @@ def layer_lines(
     findings: Sequence[Line] = (),
     build: Sequence[Line] = (),
 ) -> Iterator[Line]:
-    """What there is to say of a layer.
+    """Lines about a layer.
 
     Args:
         facts: What takes a computation over the whole engine; without it, the lines say that it is being computed; a
@@ -292,7 +292,7 @@ def node_shares(engine: Engine) -> dict[str, Share]:
 
 
 def group_lines(engine: Engine, group: Group, grouping: Grouping) -> Iterator[Line]:
-    """What there is to say of a group of layers."""
+    """Lines about a group of layers."""
     yield Line(shorten_middle(printable(group.name), LONGEST_HEADING), "heading")
     yield Line(plural(len(group.layers), "layer"))
     yield from _group_time_lines(engine, group)
@@ -331,7 +331,7 @@ def _group_time_lines(engine: Engine, group: Group) -> Iterator[Line]:
 
 
 def find_targets(lines: Sequence[Line]) -> list[int]:
-    """Which of the lines lead to a layer."""
+    """Find the lines that lead to a layer."""
     return [number for number, line in enumerate(lines) if line.target is not None]
 
 

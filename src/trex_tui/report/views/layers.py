@@ -27,9 +27,9 @@ LAYERS_SCHEMA = "trex-tui/layers/1"
 EXPLAIN_SCHEMA = "trex-tui/explain/1"
 
 BRIEF_COLUMNS = ("index", "name", "kind", "precision", "latency_ms", "latency_pct", "tactic")
-"""What fits a terminal, and what a person asks first."""
+"""Columns that fit a terminal."""
 NO_MODULE = "(no module)"
-"""Layers whose names and nodes are in none."""
+"""Name of the group of layers that belong to no module."""
 _HOT_COLUMNS = (*BRIEF_COLUMNS[:-1], "roof_pct", "bound", "tactic")
 _LEAST_CELLS = 16
 
@@ -207,7 +207,7 @@ def roofline_sections(subject: EngineSubject) -> Iterator[Section]:
 
 
 def explain_column(column: LayerColumn) -> str:
-    """Definition, unit, formula and source of a column, a line each."""
+    """Explain a column: definition, unit, formula and source, a line each."""
     lines = [column.name, f"  {column.description}"]
     facts = (("unit", column.unit), ("formula", column.formula), ("source", column.source))
     lines += [f"  {label:<8}{text}" for label, text in facts if text]

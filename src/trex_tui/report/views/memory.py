@@ -29,7 +29,7 @@ MOST_TENSORS = 20
 
 @dataclass(frozen=True, slots=True)
 class MemoryFigures:
-    """What the memory screen has to compute: every value that is in memory for a while, and the sums along the execution."""
+    """Lifetimes of all tensors, and the memory that is live at each layer."""
 
     values: tuple[LiveTensor, ...]
     activations: ActivationMemory
@@ -43,7 +43,7 @@ def memory_figures(engine: Engine) -> MemoryFigures:
 
 @dataclass(frozen=True, slots=True)
 class TensorText:
-    """A value in memory, in words: its size, the layers it lives from and to, shape and type, name."""
+    """A tensor in memory as text: size, first and last layer, shape and type, name."""
 
     size: str
     span: str
@@ -52,7 +52,7 @@ class TensorText:
 
 
 def describe_peak(engine: Engine, activations: ActivationMemory) -> str:
-    """The peak, or why it is unknown."""
+    """Describe the peak, or why it is unknown."""
     if not engine.has_graph:
         return NO_LAYER_INFO
     if engine.names_only:
@@ -64,7 +64,7 @@ def describe_peak(engine: Engine, activations: ActivationMemory) -> str:
 
 
 def describe_live(activations: ActivationMemory, index: int) -> str:
-    """What is live at a layer."""
+    """Describe the memory that is live at a layer."""
     if activations.peak_bytes is None:
         return ""
     at_least = "at least " if activations.unknown else ""
@@ -72,7 +72,7 @@ def describe_live(activations: ActivationMemory, index: int) -> str:
 
 
 def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> list[str]:
-    """What the sums could not include."""
+    """Sentences on what the sums could not include."""
     if not engine.has_graph:
         return [NO_LAYER_INFO]
     if engine.names_only:
@@ -89,18 +89,8 @@ def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> l
     return sentences
 
 
-def weights_sentence(engine: Engine, layers: Sequence[Layer]) -> str:
-    """The weights of some layers, as far as they are known."""
-    known = [layer.weights_bytes for layer in layers if layer.weights_bytes is not None]
-    hidden = len(layers) - len(known)
-    if engine.known_weights_bytes is None or not known:
-        return "unknown"
-    size = format_bytes(sum(known))
-    return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
-
-
 def describe_tensors(engine: Engine, values: Sequence[LiveTensor]) -> list[TensorText]:
-    """Values in words, with the most telling first as they come."""
+    """Describe tensors, in their order."""
     return [_describe_tensor(engine, value) for value in values]
 
 
@@ -119,7 +109,7 @@ def _type_text(engine: Engine, value: LiveTensor) -> str:
 
 
 def memory_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Weights and activations, and what is alive when most is."""
+    """Weights and activations, and the tensors that are live at the peak."""
     engine = subject.engine
     activations = memory_figures(engine).activations
     sentences = [as_sentence(describe_peak(engine, activations)), *unknown_sentences(engine, activations)]

@@ -1,4 +1,4 @@
-"""What lies beside an engine's own files: the state of the machine that captured it, and how far its outputs are off."""
+"""The report: a comparison of the engines, then the sections about each of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from trex_tui.text import plural, printable
 
 
 def capture_sections(subject: EngineSubject) -> Iterator[Section]:
-    """The machine and what of its state casts doubt on the numbers; nothing without a manifest."""
+    """Machine and conditions of the capture, doubts first; nothing without a manifest."""
     facts = condition_facts(subject.engine)
     if not facts:
         return
@@ -34,7 +34,7 @@ def capture_sections(subject: EngineSubject) -> Iterator[Section]:
 
 
 def accuracy_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Results of `accuracy` that are about the engine."""
+    """Results of `accuracy` about the engine."""
     yield from engines_sections([subject.engine])
 
 
@@ -52,7 +52,7 @@ NOTE_COLUMNS = (
 
 
 def note_sections(subject: EngineSubject) -> Iterator[Section]:
-    """What could not be used of the files, and what is worth knowing of them."""
+    """Diagnostics of the engine's files."""
     if notes := subject.engine.diagnostics:
         table = make_table("notes", NOTE_COLUMNS, notes, top=subject.top, noun="remark")
         yield Section("notes", "Remarks on the files", tables=[table])
@@ -76,7 +76,7 @@ SECTIONS: tuple[Callable[[EngineSubject], Iterator[Section]], ...] = (
     build_sections,
     note_sections,
 )
-"""What makes the sections about an engine, in the order of the report; each yields none where it has nothing to say."""
+"""Views of the sections about an engine, in the order of the report."""
 
 
 def engine_part(number: int, lint: EngineReport, top: int | None, *, is_alone: bool = True) -> Part:

@@ -1,4 +1,4 @@
-"""The timing run as documents and tables: what `trex-tui times` prints and writes. Every number is `analysis.timing`'s."""
+"""The timing run: sections, tables, JSON and the files of `trex-tui times`. All numbers come from `analysis.timing`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ FILE_NAMES = frozenset(
         ),
     )
 )
-"""Every name that a file of a run may have, but for `summary.json`."""
+"""Names of the files of a run, without `summary.json`."""
 _MOST_POINTS = 700
 _MEDIANS = 180
 _STYLES = {"compute": "$primary", "enqueue": "$accent"}
@@ -96,13 +96,13 @@ class Times:
 
     @property
     def samples_per_s(self) -> float | None:
-        """Throughput times batch."""
+        """Throughput times batch; None where one is unknown."""
         qps = self.statistics.throughput_qps
         return None if qps is None or self.batch is None else qps * self.batch
 
 
 def read_times(engine: Engine, batch: int | None = None) -> Times | None:
-    """The timing run; None where no file tells of one.
+    """Read the timing run of an engine; None without timing rows and performance summary.
 
     Args:
         batch: Samples in a query, instead of the first extent of the inputs.
@@ -150,7 +150,7 @@ def _run(run: Times) -> dict[str, Any]:
 
 
 def _file(run: Times) -> Path | None:
-    """Where the rows are from."""
+    """File of the rows; None where there are none."""
     return run.engine.files.get(ArtifactKind.TIMING) if run.rows is not None else None
 
 
@@ -243,7 +243,7 @@ def percentiles_csv(run: Times) -> str:
 
 
 def times_text(run: Times) -> str:
-    """The run for a person: table, throughput, steadiness, and where all of it comes from."""
+    """Text of a run: table, throughput, steadiness and source."""
     statistics = run.statistics
     names = (*STATISTICS[:-1], _TAIL, STATISTICS[-1])
     table = performance_table(statistics, names)
@@ -277,7 +277,7 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
 
 
 def describe_stability(run: Stability) -> str:
-    """The verdict in a word, unless the sentences behind it begin with one."""
+    """The verdict on the run with its sentences; a stable run has only the sentences."""
     text = " ".join(run.sentences)
     if run.verdict is Verdict.STABLE:
         return text
@@ -285,7 +285,7 @@ def describe_stability(run: Stability) -> str:
 
 
 def throughput_facts(statistics: TimingStatistics) -> list[tuple[str, str]]:
-    """The throughput, if any file tells it."""
+    """The throughput; empty if it is unknown."""
     value = statistics.throughput_qps
     return [] if value is None else [("Throughput", f"{value:.2f} qps")]
 
@@ -304,7 +304,7 @@ def run_facts(analysis: Analysis) -> list[tuple[str, str]]:
 
 
 def timing_sections(subject: EngineSubject) -> Iterator[Section]:
-    """Statistics of the timing run, what kind of run it was, and how it fits the layers."""
+    """Statistics of the timing run, its conditions, and the gap to the layer times."""
     statistics, gap = subject.analysis.statistics, gap_sentences(subject.engine, subject.analysis)
     if statistics is None:
         yield Section("timing", "Timing", sentences=[NO_RUN, *gap])
@@ -325,7 +325,7 @@ def timing_sections(subject: EngineSubject) -> Iterator[Section]:
 
 
 def _statistics_table(statistics: TimingStatistics) -> Table:
-    """A row per quantity, a column per statistic; those that nothing is known of are left out."""
+    """A row per quantity, a column per statistic that is known of any."""
     series = known_series(statistics)
     percentiles = sorted(
         {*PERCENTILES[1:], *(pct for _, _, statistics_ in series for pct in statistics_.percentiles_ms)}
@@ -349,7 +349,7 @@ def _statistic_column(name: str) -> Column:
 
 
 def times_files(run: Times) -> dict[str, str]:
-    """Name -> content of every file but `summary.json`; a picture or a series that has no data is left out."""
+    """Name -> content of each file but `summary.json`; pictures and series without data are left out."""
     summary, percentiles, series, enqueue = _TABLES
     files = {summary: summary_csv(run), percentiles: percentiles_csv(run)}
     if run.series:
@@ -366,7 +366,7 @@ def times_files(run: Times) -> dict[str, str]:
 
 
 def enqueue_chart(run: Times, *, standalone: bool = False) -> str:
-    """Enqueue and compute of the queries, one after the other: medians of neighbours where there are many."""
+    """SVG of enqueue and compute time of each query; of many queries medians of neighbours."""
     starts = run.starts_ms
     stamps = [start / 1000.0 for start in starts] if starts and list(starts) == sorted(starts) else None
     places = stamps or [float(row) for row in range(len(run.series["enqueue"]))]
