@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual._context import active_message_pump
-from textual.app import App, SystemCommand
+from textual.app import App, ScreenError, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.dom import DOMNode
 from textual.driver import Driver
+from textual.errors import NoWidget
 from textual.filter import LineFilter
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -170,7 +171,23 @@ class TrexApp(App[None]):
         """Note user input for the garbage collector."""
         if isinstance(event, events.InputEvent):
             self._collector.note_input()
+        if isinstance(event, events.MouseDown) and self._is_on_removed_widget(event):
+            return
         await super().on_event(event)
+
+    def _is_on_removed_widget(self, event: events.MouseDown) -> bool:
+        """Whether what is pressed is drawn still, but gone: Textual fails to begin a selection there."""
+        try:
+            widget, _ = self.screen.get_widget_at(event.x, event.y)
+        except (NoWidget, ScreenError):
+            return False
+        return widget.parent is None
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Nothing but leaving works while the screen of an engine makes its panes anew."""
+        if self.screen_stack and getattr(self.screen_stack[-1], "is_rebuilt", False):
+            return action in ("quit", "suspend_process")
+        return super().check_action(action, parameters)
 
     # Reading, in threads
 

@@ -294,10 +294,14 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
     }
     choices = []
     for subject in subjects:
-        found = tunings.get(subject.name) or owner_of(subject, by_node)
-        owner = owners.get(found.name) if found is not None and found.name != subject.name else None
+        layer_tuning = tunings.get(subject.name) or owner_of(subject, by_node)
+        owner = (
+            owners.get(layer_tuning.name)
+            if layer_tuning is not None and layer_tuning.name != subject.name
+            else None
+        )
         reformat = reformats.get(subject.name)
-        choices.append(_choice(subject, found, reformat, owner, entry_formats, timed))
+        choices.append(_choice(subject, layer_tuning, reformat, owner, entry_formats, timed))
     return tuple(choices)
 
 
@@ -422,14 +426,14 @@ def _contenders(combination: FormatCombination | None, layer: str, timed: _Timed
 
 
 def _timed(trial: RunnerTrial) -> list[Contender]:
-    found = [
+    contenders = [
         Contender(trial.runner, tactic.id, tactic.name, tactic.time_ms)
         for tactic in trial.tactics
         if tactic.time_ms is not None
     ]
-    if not found and trial.fastest_ms is not None:
-        found.append(Contender(trial.runner, trial.fastest_id, None, trial.fastest_ms))
-    return found
+    if not contenders and trial.fastest_ms is not None:
+        contenders.append(Contender(trial.runner, trial.fastest_id, None, trial.fastest_ms))
+    return contenders
 
 
 def _contenders_of_table(table: MyelinTable) -> list[Contender]:

@@ -168,8 +168,8 @@ class PrefixStripper:
                 if self._has_places:
                     rest = _PLACE.sub("", rest)
                 return f"{_make_mark(match)}{rest}" if self._is_routed else rest
-        if not self._is_routed and (told := _find_prefix_end(line)) and not told[1]:
-            return self._learn(line, told[0])
+        if not self._is_routed and (prefix := _find_prefix_end(line)) and not prefix[1]:
+            return self._learn(line, prefix[0])
         return "" if _OTHERS.match(line) else line
 
     def _learn(self, line: str, end: int) -> str:
@@ -215,11 +215,11 @@ def _make_mark(match: re.Match[str]) -> str:
 
 def learn_prefixes(lines: Iterable[str]) -> PrefixStripper | None:
     """What most of the telling lines have before what they tell; None if that is nothing, or no two have the same."""
-    told = [(line, found) for line in lines if (found := _find_prefix_end(line)) is not None]
-    marked = [(line, end) for line, (end, is_bare) in told if not is_bare]
+    telling = [(line, found) for line in lines if (found := _find_prefix_end(line)) is not None]
+    marked = [(line, end) for line, (end, is_bare) in telling if not is_bare]
     is_routed = not marked
     if is_routed:
-        marked = [(line, end) for line, (end, _) in told]
+        marked = [(line, end) for line, (end, _) in telling]
     befores = [line[:end] for line, end in marked if 0 < end <= _LONGEST]
     if is_routed:
         befores = [before for before in befores if _find_shape(before).has_level]
@@ -257,8 +257,8 @@ def _has_prefix(line: str) -> bool:
     """Whether a line tells that something stands before it; quick for those of a plain log."""
     if line[3:4] == "/" or not line:
         return False
-    told = _find_prefix_end(line)
-    return told is not None and told[0] > 0 and not told[1]
+    prefix = _find_prefix_end(line)
+    return prefix is not None and prefix[0] > 0 and not prefix[1]
 
 
 def _strip_from_first(lines: list[str]) -> tuple[list[str], PrefixStripper | None]:

@@ -508,9 +508,9 @@ class BuildTrace:
     def winner(self) -> int | None:
         """Number of the strategy whose engine was kept; None where no strategy is named."""
         for verdict in (StrategyVerdict.CHOSEN, StrategyVerdict.INITIAL, StrategyVerdict.ONLY):
-            found = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
-            if found:
-                return found[-1]
+            numbers = [strategy.number for strategy in self.strategies if strategy.verdict is verdict]
+            if numbers:
+                return numbers[-1]
         return None
 
     @property

@@ -231,7 +231,7 @@ def _parts(text: str) -> list[dict[str, Any]]:
 
 def _attributes(text: str) -> dict[str, Any]:
     """`, Key: value` pairs; a value may hold commas and colons in brackets, so keys are looked for outside of them."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     matches = []
     depth = start = 0
     for match in _ATTRIBUTE.finditer(text):
@@ -243,11 +243,11 @@ def _attributes(text: str) -> dict[str, Any]:
             if match["key"] == "Metadata":
                 break
     for match, following in zip(matches, [*matches[1:], None], strict=False):
-        found[match["key"]] = _value(text[match.end() : following.start() if following else len(text)])
+        attributes[match["key"]] = _value(text[match.end() : following.start() if following else len(text)])
         if match["key"] == "Metadata":
-            found["Metadata"] = text[match.end() :].strip()
+            attributes["Metadata"] = text[match.end() :].strip()
             break
-    return found
+    return attributes
 
 
 def _value(text: str) -> Any:  # noqa: ANN401 - a JSON value

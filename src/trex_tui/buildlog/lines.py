@@ -268,21 +268,21 @@ class LogStreams:
         """Read a line with any prefix, with none, or with two."""
         if self.broken and (number > self._until + 1 or number > self._began + _MOST_BETWEEN):
             self.settle()
-        found = parse_prefix(line)
-        if not found.severity or (self.broken and not found.text):
+        prefix = parse_prefix(line)
+        if not prefix.severity or (self.broken and not prefix.text):
             self._without_prefix(number, line)  # a line may also be cut between its stamp and `[TRT]`
             return
         starts = []
-        if found.before or STAMP_INSIDE in found.message:
-            starts = find_prefixes(line)[0 if found.before else 1 :]
+        if prefix.before or STAMP_INSIDE in prefix.message:
+            starts = find_prefixes(line)[0 if prefix.before else 1 :]
         if starts:
-            self._two_in_one(number, line, starts, is_rest=bool(found.before))
+            self._two_in_one(number, line, starts, is_rest=bool(prefix.before))
             return
-        if self.broken and found.severity in _ON_STDERR and found.stamp is not None:
-            self._until, self._severity = number, found.severity
+        if self.broken and prefix.severity in _ON_STDERR and prefix.stamp is not None:
+            self._until, self._severity = number, prefix.severity
         else:
             self.settle()
-        self._said(found)
+        self._said(prefix)
 
     def _two_in_one(self, number: int, line: str, starts: list[int], *, is_rest: bool) -> None:
         """A half, and a line behind it; `is_rest` if the half has no prefix, and may be the middle of one before."""
@@ -294,9 +294,9 @@ class LogStreams:
             self._began = number
         self.broken, self._until = half, number
         for start, end in zip(starts, [*starts[1:], len(line)], strict=True):
-            found = parse_prefix(line[start:end])
-            self._severity = found.severity
-            self._said(found)
+            prefix = parse_prefix(line[start:end])
+            self._severity = prefix.severity
+            self._said(prefix)
 
     def _without_prefix(self, number: int, line: str) -> None:
         match = BANNER.search(line) if "&&&& " in line else None
@@ -324,8 +324,8 @@ class LogStreams:
     def _hand_on(self) -> None:
         line, self.broken = self.broken, ""
         if line:
-            found = parse_prefix(line)
-            if found.severity:
-                self._said(found)
+            prefix = parse_prefix(line)
+            if prefix.severity:
+                self._said(prefix)
             else:
                 self._bare(line)

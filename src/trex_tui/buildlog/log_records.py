@@ -138,12 +138,12 @@ def _sections(trace: BuildTrace, on: StatedOptions) -> dict[str, dict[str, Any]]
 def _performance(label: str, text: str) -> Any:  # noqa: ANN401 - a JSON value
     if label in _NUMBERS:
         return _number(text)
-    found = parse_latency(text)
-    if label.startswith("End-to-End") or found is None:
+    latency = parse_latency(text)
+    if label.startswith("End-to-End") or latency is None:
         return text
-    values = [found.min_ms, found.max_ms, found.mean_ms, found.median_ms]
-    is_bare = None not in values and tuple(found.percentiles_ms) in _LISTED_PERCENTILES
-    return [*values, *found.percentiles_ms.values()] if is_bare else text
+    values = [latency.min_ms, latency.max_ms, latency.mean_ms, latency.median_ms]
+    is_bare = None not in values and tuple(latency.percentiles_ms) in _LISTED_PERCENTILES
+    return [*values, *latency.percentiles_ms.values()] if is_bare else text
 
 
 def _number(text: str) -> float | str:

@@ -310,8 +310,8 @@ class MessageParser:
             self.tuner.pruned(message)
 
     def _skipping(self, line: int, message: str) -> None:
-        runner, said, _ = message[len("Skipping ") :].partition(": No valid tactics for ")
-        if said:
+        runner, separator, _ = message[len("Skipping ") :].partition(": No valid tactics for ")
+        if separator:
             self.tuner.no_valid_tactic(line, runner)
         else:
             self.tuner.insufficient(line, message)
@@ -333,9 +333,9 @@ class MessageParser:
                 self.tuner.strategy = self.resources.strategy = number
 
     def _constructing(self, _line: int, message: str) -> None:
-        _, said, rest = message.partition("Constructing optimization profile number ")
+        _, separator, rest = message.partition("Constructing optimization profile number ")
         number = rest.partition(" ")[0]
-        if said and number.isdecimal() and len(number) < 6:
+        if separator and number.isdecimal() and len(number) < 6:
             self.tuner.end()
             self.tuner.profile = int(number)
 
@@ -344,8 +344,10 @@ class MessageParser:
         self.optimizer.judged(line, message)
 
     def _non_conforming(self, _line: int, message: str) -> None:
-        layer, said, _ = message[len("For layer ") :].partition(" a non-conforming implementation was chosen")
-        if said:
+        layer, separator, _ = message[len("For layer ") :].partition(
+            " a non-conforming implementation was chosen"
+        )
+        if separator:
             self._span.non_conforming.append((self.tuner.strategy, layer))
 
     def _streams(self, line: int, message: str) -> None:

@@ -125,12 +125,12 @@ class Optimizer:
         number = int(match["number"])
         estimate = float_of(match["estimate"])
         verdict = _VERDICTS[match["verb"]]
-        found = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
+        judged = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
         for index, known in enumerate(self.strategies):
             if known.number == number:
-                self.strategies[index] = replace(found, line=known.line)
+                self.strategies[index] = replace(judged, line=known.line)
                 return
-        self.strategies.append(found)
+        self.strategies.append(judged)
 
     def phase(self, line: int, message: str, layer: str | None) -> None:
         """Any line that states a duration; `layer` is the one being tuned."""

@@ -260,13 +260,13 @@ class _Reader:
     def _routes(self) -> dict[str, object]:
         """Kind of line -> where it goes: a batch, nowhere, or who reads it."""
         routes: dict[str, object] = {}
-        for said in _VERBOSE:
-            routes.update({said + key: handler for key, handler in self._parser.handlers.items()})
-            routes.update(dict.fromkeys((said + key for key in SILENT), _PASSED))
-            routes[f"{said}Tactic"] = _TACTIC
-            routes[f"{said} (fore"] = _ROW
+        for mark in _VERBOSE:
+            routes.update({mark + key: handler for key, handler in self._parser.handlers.items()})
+            routes.update(dict.fromkeys((mark + key for key in SILENT), _PASSED))
+            routes[f"{mark}Tactic"] = _TACTIC
+            routes[f"{mark} (fore"] = _ROW
             if not self._is_whole:
-                routes.update(dict.fromkeys((said + key for key in _TUNING), _PASSED))
+                routes.update(dict.fromkeys((mark + key for key in _TUNING), _PASSED))
         return routes
 
     def _flush_rows(self, number: int) -> None:
@@ -277,12 +277,12 @@ class _Reader:
 
     # --- one line -------------------------------------------------------------------------------------------------
 
-    def _said(self, found: Prefix) -> None:
-        if found.stamp is not None:
-            self._at(found.stamp)
+    def _said(self, prefix: Prefix) -> None:
+        if prefix.stamp is not None:
+            self._at(prefix.stamp)
             # What is said within the same second needs no closer look.
-            self._stamp = found.text
-        self._message(found.severity, found.message, is_library=found.is_library)
+            self._stamp = prefix.text
+        self._message(prefix.severity, prefix.message, is_library=prefix.is_library)
 
     def _message(self, severity: str, message: str, *, is_library: bool) -> None:
         if severity not in "WEF" and is_library and message.startswith("Tactic"):
@@ -487,15 +487,15 @@ def _read(
         if progress is not None:
             progress(read_bytes)
 
-    found = read_build_log(path, tell) if is_whole else read_outline(path, tell)
+    trace = read_build_log(path, tell) if is_whole else read_outline(path, tell)
     if key is not None:
         with _guard:
             for known_key in [key for key in _traces if key[0] == name]:
                 del _traces[known_key]
-            _traces[key] = found
+            _traces[key] = trace
             while len(_traces) > MOST_KEPT:
                 del _traces[next(iter(_traces))]
-    return found
+    return trace
 
 
 def _key_of(name: Path) -> _Key | None:

@@ -98,8 +98,8 @@ class Resources:
 
     def usage(self, line: int, message: str) -> None:
         if match := _CHANGE.match(message) or _SNAPSHOT.match(message):
-            found = match.groupdict()
-            cpu, gpu = (int(found[key]) if key in found else None for key in ("cpu_change", "gpu_change"))
+            fields = match.groupdict()
+            cpu, gpu = (int(fields[key]) if key in fields else None for key in ("cpu_change", "gpu_change"))
             event = match["event"]
             managed = event.startswith("TensorRT-managed")
             self.points.append(

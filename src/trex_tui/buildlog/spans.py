@@ -143,8 +143,8 @@ class Sections:
 
     def stated(self, label: str) -> str | None:
         """The last value of an option, in whatever section; None if no section has it."""
-        found = [section[label][-1] for section in self._values.values() if label in section]
-        return found[-1] if found else None
+        values = [section[label][-1] for section in self._values.values() if label in section]
+        return values[-1] if values else None
 
     def has(self, heading: str) -> bool:
         return SECTIONS.get(heading) in self._values

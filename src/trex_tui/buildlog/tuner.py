@@ -478,9 +478,9 @@ class Tuner:
     def fastest(self, _line: int, message: str) -> None:
         """`Fastest Tactic: … Time: …`, alone or behind `profiling completed in S seconds.`"""
         runner = self._current()
-        before, said, after = message.rpartition("Fastest Tactic: ")
+        before, separator, after = message.rpartition("Fastest Tactic: ")
         number_text, _, time_text = after.partition(" Time: ")
-        if runner is None or not said:
+        if runner is None or not separator:
             return
         number, time = parse_id(number_text), float_of(time_text)
         if number != NO_TACTIC and math.isfinite(time):
@@ -577,10 +577,10 @@ class Tuner:
             self._layer = replace(self._layer, metadata=message.partition(" metadata:")[2].strip())
 
     def adding(self, line: int, message: str) -> None:
-        before, said, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
+        before, separator, after = message.removeprefix("Adding reformat layer: ").rpartition(") from ")
         name, _, tensor = before.rpartition(" (")
         source, to, target = after.strip().partition(" to ")
-        if said and to and name:
+        if separator and to and name:
             self._end_layer()
             names = (self._name(name), self._name(tensor), self._name(source), self._name(target))
             self.added.append(InsertedReformat(line, self.strategy, *names))

@@ -77,7 +77,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self._rows: list[TacticRow] = []
         self._layers: frozenset[int] | None = None
         """What the filter leaves; None without one."""
-        self._told: tuple[TunedLayer | None, Layer | None] = None, None
+        self._chosen_elsewhere: tuple[TunedLayer | None, Layer | None] = None, None
         """The layer that was chosen elsewhere, and the row that stood for it: as long as it does, that layer stays."""
         self._progress = ""
         self._summaries: dict[View, str] = {}
@@ -122,7 +122,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         fill_tables(self.tables, facts)
         self._restore_orders()
         self._filter_rows()
-        self._stand_on(self._told[1])
+        self._stand_on(self._chosen_elsewhere[1])
         had_keyboard = self.screen.focused is self.words
         self._arrange()
         if had_keyboard and self.display:
@@ -170,7 +170,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def _waiting_words(self) -> tuple[str, ...]:
         path = log_of_build(self.engine)
         if path is None:
-            return tuple(one.format(name=self.engine.name) for one in NO_LOG)
+            return tuple(line.format(name=self.engine.name) for line in NO_LOG)
         if self.problem:
             return (f"The log of the build cannot be used: {self.problem}",)
         return (f"Reading {path.name} …{self._progress}",)
@@ -178,7 +178,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def _make_words(self, width: int) -> list[TextLine]:
         if self.facts is None:
             style = "$error" if self.problem else ""
-            return [sentence_line(one, style) for one in self._waiting_words()]
+            return [sentence_line(text, style) for text in self._waiting_words()]
         if self.tuned is not None:
             row = self.tables.tactics.cursor_item
             return tactic_words(self.engine, self.facts, self.tuned, self._rows, row, width)
@@ -225,13 +225,17 @@ class BuildPane(TablePane[Any], ShowsBuild):
             return
         wanted = self._layers
         rows = self.facts.tuned
-        shown = None if wanted is None else [one.number for one in rows if not wanted.isdisjoint(one.layers)]
+        shown = (
+            None
+            if wanted is None
+            else [tuned.number for tuned in rows if not wanted.isdisjoint(tuned.layers)]
+        )
         self.tables.layers.set_visible(shown)
         self._tell()
 
     def show_layer(self, layer: Layer | None) -> None:
         """Stand on the layer where it was tuned, and ask for the log if nobody has yet."""
-        self._told = self.tables.layers.cursor_item, layer
+        self._chosen_elsewhere = self.tables.layers.cursor_item, layer
         if self.facts is None:
             self.post_message(BuildAsked())
             return
@@ -243,7 +247,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
         here = table.cursor_item
         if tuned is not None and here is not tuned:
             table.move_to(tuned)
-        self._told = table.cursor_item, layer
+        self._chosen_elsewhere = table.cursor_item, layer
         if self.tuned is not None and tuned is not None and tuned is not self.tuned:
             self._show_tactics(tuned)
         self._tell()
@@ -251,9 +255,9 @@ class BuildPane(TablePane[Any], ShowsBuild):
     @property
     def cursor_layer(self) -> Layer | None:
         """The layer of the engine that the row under the cursor became; else the one that was chosen elsewhere."""
-        row, told = self.tables.layers.cursor_item, self._told
-        if self.view is not View.LAYERS or row is None or row is told[0] or not row.layers:
-            return told[1]
+        row, chosen = self.tables.layers.cursor_item, self._chosen_elsewhere
+        if self.view is not View.LAYERS or row is None or row is chosen[0] or not row.layers:
+            return chosen[1]
         return self.engine.layers[row.layers[0]]
 
     def view_state(self) -> object:
@@ -270,9 +274,9 @@ class BuildPane(TablePane[Any], ShowsBuild):
         self._tell()
         row = self.tables.layers.cursor_item
         is_list = self.view is View.LAYERS and self.tuned is None and self.display
-        if is_list and row is not None and row is not self._told[0] and row.layers:
+        if is_list and row is not None and row is not self._chosen_elsewhere[0] and row.layers:
             layer = self.engine.layers[row.layers[0]]
-            self._told = row, layer
+            self._chosen_elsewhere = row, layer
             self.post_message(LayerChosen(layer))
 
     def choose_layer(self, layer: Layer) -> None:

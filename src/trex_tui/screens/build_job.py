@@ -92,21 +92,21 @@ class BuildJob:
         except OSError:
             size = None
         step = max(1, (size or 0) // _STEPS)
-        told = 0
+        announced = 0
 
         def progress(read_bytes: int) -> None:
-            nonlocal told
+            nonlocal announced
             if worker.is_cancelled:
                 raise _CancelledError
-            if read_bytes - told >= step:
-                told = read_bytes
+            if read_bytes - announced >= step:
+                announced = read_bytes
                 self._screen.call_later(self._take, worker, read_bytes=read_bytes, size=size)
 
         try:
             if size is not None and size > LONG_BYTES:
                 outline = shared_outline(path, progress)
                 check_build_log(outline)
-                told = 0
+                announced = 0
                 if not outline.is_whole:
                     self._screen.call_later(self._take, worker, outline=BuildFacts(outline, (), ()))
             trace = shared_log(path, progress)

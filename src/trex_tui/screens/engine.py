@@ -30,7 +30,7 @@ from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.clipboard import copy_json, copy_names
 from trex_tui.screens.compare import ComparePane
 from trex_tui.screens.compare_job import CompareJob
-from trex_tui.screens.dialogs import ChooseScreen
+from trex_tui.screens.dialogs import ChooseScreen, ColumnsScreen
 from trex_tui.screens.history import History, choose_neighbour
 from trex_tui.screens.latency import LatencyPane
 from trex_tui.screens.layers import LayersPane
@@ -165,6 +165,8 @@ class EngineScreen(MainScreen, EngineHolder):
         """Panes that do not show what the filter left."""
         self._stand_in: Layer | None = None
         """Where the cursor stands because the filter hides the current layer; a person did not choose it."""
+        self.is_rebuilt = False
+        """The panes are being replaced: keys that come now find none."""
 
     def compose(self) -> ComposeResult:
         yield EngineHeader(self.engine)
@@ -206,6 +208,8 @@ class EngineScreen(MainScreen, EngineHolder):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Esc needs a filter or marks, `q` a screen below; a typed `/` is text."""
+        if self.is_rebuilt:
+            return False
         if action == "clear":
             return bool(self.filter_text or (self.is_mounted and self.query_one(LatencyPane).marked_layers))
         if action == "back":
@@ -513,12 +517,16 @@ class EngineScreen(MainScreen, EngineHolder):
         self._stand_in = None
         self.history = History()
         self.compare_job.replace_own(engine)
+        while isinstance(self.app.screen, (ChooseScreen, ColumnsScreen)):
+            self.app.pop_screen()  # What is chosen there is for a pane that goes away.
+        self.is_rebuilt = True
         await self.recompose()
         if self not in self.app.screen_stack:
             return  # A person left meanwhile.
         for pane in self.query(EnginePane):
             if states[pane.id] is not None:
                 pane.restore_view(states[pane.id], old)
+        self.is_rebuilt = False
         self.query_one(ContentSwitcher).current = tab
         self.validate_filter_text(text)
         self.watch_filter_text(text)
