@@ -17,6 +17,7 @@ from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Table
+from trex_tui.report.views.engine import describe_weights
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
     MemoryFigures,
@@ -27,7 +28,6 @@ from trex_tui.report.views.memory import (
     main_column,
     memory_figures,
     unknown_sentences,
-    weights_sentence,
 )
 from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.services import compute
@@ -182,7 +182,7 @@ class MemoryPane(LayerTablePane):
         if self._totals is None:
             self._totals = memory_by_kind(self._layers)
         which = f"Of the {plural(len(self._layers), 'layer')} that match the filter"
-        facts = [("All weights", weights_sentence(self.engine, self._layers))]
+        facts = [("All weights", describe_weights(self.engine, self._layers))]
         first = [*([sentence_line(which, "$warning")] if self._is_filtered else []), *fact_lines(facts)]
         tables = bar_lines(_total_tables(self._totals), width)
         return [first, *([TextLine(line) for line in lines] for lines in tables)]
