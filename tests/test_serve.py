@@ -17,7 +17,7 @@ import urllib.request
 import pytest
 
 from trex_tui.cli import main
-from trex_tui.cli.serve import ServeOptions, make_command, quoted
+from trex_tui.cli.serve import ServeOptions, build_command, quoted
 from trex_tui.widgets.terminal import can_draw
 from tui import small_engine
 
@@ -37,7 +37,7 @@ def free_port() -> int:
 
 def test_options_reach_the_program_of_each_browser():
     options = ServeOptions(optimization_profile=1, peaks=("bandwidth=320",), ascii=True)
-    assert make_command(["a"], options)[1:] == [
+    assert build_command(["a"], options)[1:] == [
         "-m", "trex_tui", "open", "--optimization-profile", "1", "--peak=bandwidth=320", "--ascii", "--", "a",
     ]  # fmt: skip
 

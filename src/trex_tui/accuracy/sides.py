@@ -215,7 +215,7 @@ class EngineSide:
         """
         graph = self.directory / "graph.json"
         log, exported = self._run([f"--exportLayerInfo={graph}"])
-        tensors = _tensors_of(graph)
+        tensors = _read_tensor_specs(graph)
         trace = read_build_log(log)
         bound = {
             binding.name: self._spec(binding.name, binding.dimensions, binding.dtype, tensors)
@@ -345,7 +345,7 @@ def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
     )
 
 
-def _tensors_of(graph: Path) -> dict[str, TensorSpec]:
+def _read_tensor_specs(graph: Path) -> dict[str, TensorSpec]:
     """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
     try:
         info = read_layer_info(graph)

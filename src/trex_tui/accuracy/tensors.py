@@ -265,7 +265,7 @@ class RandomInputs:
 
         name = zlib.crc32(spec.name.encode("utf-8", errors="surrogateescape"))
         random = np.random.default_rng([self.seed, number, name])
-        low, high = self.range_of(spec)
+        low, high = self.value_range(spec)
         shape = spec.shape or ()
         if spec.is_float:
             values: Array = np.asarray(random.uniform(low, high, shape))
@@ -273,11 +273,11 @@ class RandomInputs:
             values = np.asarray(random.integers(int(low), int(high), shape, endpoint=True))
         return held(values, spec.dtype)
 
-    def range_of(self, spec: TensorSpec) -> tuple[float, float]:
+    def value_range(self, spec: TensorSpec) -> tuple[float, float]:
         return self.ranges.get(spec.name) or (FLOAT_RANGE if spec.is_float else WHOLE_RANGE)
 
     def document(self) -> dict[str, object]:
-        ranges = {spec.name: list(self.range_of(spec)) for spec in self.specs}
+        ranges = {spec.name: list(self.value_range(spec)) for spec in self.specs}
         return {"kind": "random", "samples": self.count, "seed": self.seed, "ranges": ranges}
 
 
@@ -352,7 +352,7 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
         TrexError: Something is not there, or not understood.
     """
     if len(named) == 1 and Path(named[0]).is_dir():
-        return GivenInputs(specs, _of_directory(Path(named[0]), specs, most), named[0])
+        return GivenInputs(specs, _list_samples(Path(named[0]), specs, most), named[0])
     files: dict[str, tuple[Path, DataType | None]] = {}
     known = {spec.name for spec in specs}
     for text in named:
@@ -372,7 +372,7 @@ def _names(names: set[str]) -> str:
     return ", ".join(map(printable, sorted(names)))
 
 
-def _of_directory(
+def _list_samples(
     root: Path, specs: Sequence[TensorSpec], most: int | None
 ) -> list[Mapping[str, tuple[Path, DataType | None]]]:
     if (root / "samples").is_dir():  # a result of ours
@@ -389,10 +389,10 @@ def _of_directory(
         raise TrexError(f"--load-inputs {root}: neither files called as the inputs nor directories of them")
     if most is not None and most > len(folders):
         raise TrexError(f"--inputs {most}: {root} has {len(folders)} samples")
-    return [_of_folder(folder, specs) for folder in folders[:most]]
+    return [_sample_files(folder, specs) for folder in folders[:most]]
 
 
-def _of_folder(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tuple[Path, DataType | None]]:
+def _sample_files(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tuple[Path, DataType | None]]:
     described = _described(folder)
     files = {}
     for spec in specs:

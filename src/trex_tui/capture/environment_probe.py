@@ -5,7 +5,7 @@ Everything is read as an ordinary user; nothing is created, changed or locked. T
 was understood of it, because these formats drift. What names a person's machine (host name, UUID, serial) is asked for
 only on request.
 
-Of all this, some decides about the engine that is built there (`machine_of`). An engine is of one kind of GPU. Where a
+Of all this, some decides about the engine that is built there (`identify_machine`). An engine is of one kind of GPU. Where a
 machine has several kinds, or slices of one (MIG), the variables that choose count too. On a Jetson the power mode counts
 as well: it decides how many parts of the GPU are on and how fast they may run, and TensorRT takes a board in another mode
 for another device.
@@ -44,7 +44,7 @@ def chosen_gpus(environ: Mapping[str, str]) -> dict[str, str]:
     return {"visible": visible, "order": environ.get("CUDA_DEVICE_ORDER", "")}
 
 
-def machine_of(host: Mapping[str, Any]) -> dict[str, Any]:
+def identify_machine(host: Mapping[str, Any]) -> dict[str, Any]:
     """Of the facts of `probe_host`, those that decide about an engine; lenient, for they may come out of a file.
 
     Returns:
@@ -68,7 +68,7 @@ def is_unknown(machine: Mapping[str, Any]) -> bool:
 
 
 def machine_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Why an engine of one machine is none of another, each of `machine_of`; the end of a sentence about the engine."""
+    """Why an engine of one machine is none of another, each of `identify_machine`; the end of a sentence about the engine."""
     if is_unknown(then) != is_unknown(now):
         when = "built it" if is_unknown(then) else "is here now"
         yield f"it cannot be told which GPU {when} (nvidia-smi does not tell)"

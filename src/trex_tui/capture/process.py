@@ -152,8 +152,8 @@ def run_process(
                 lambda data: _tee(data, file, feed), tick
             )
     except OSError as error:
-        place = error.filename if isinstance(error.filename, str) else log
-        raise TrexError(f"{place}: {error.strerror or error}") from error
+        path = error.filename if isinstance(error.filename, str) else log
+        raise TrexError(f"{path}: {error.strerror or error}") from error
 
 
 def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:
@@ -277,7 +277,7 @@ class _Runner:
             self.timeout_at = None
             self._end(TIMED_OUT)
         if self.kill_at is not None and now >= self.kill_at and self.give_up_at is None:
-            alive = set(_processes_of_group(self.process.pid))
+            alive = set(_list_group(self.process.pid))
             if (
                 self.process.pid not in alive
             ):  # over, though the thread has not told yet: these it left behind
@@ -309,7 +309,7 @@ class _Runner:
 
     def _members(self) -> set[int]:
         """Processes of the group that still run, without the leader."""
-        return {pid for pid in _processes_of_group(self.process.pid) if pid != self.process.pid}
+        return {pid for pid in _list_group(self.process.pid) if pid != self.process.pid}
 
     def _dismiss_guard(self) -> None:
         """Before the process is reaped: afterwards its number may be somebody else's."""
@@ -345,7 +345,7 @@ class _Runner:
         os.close(self._woken)
 
 
-def _processes_of_group(group: int) -> Iterator[int]:
+def _list_group(group: int) -> Iterator[int]:
     """Ids of the live processes of a group, out of /proc; nothing where there is none."""
     try:
         entries = os.listdir("/proc")  # noqa: PTH208

@@ -251,9 +251,9 @@ class Workspace:
         if not aside.is_dir():
             return
         for entry in sorted(aside.iterdir()):
-            place = self.outdir if not os.path.lexists(self.outdir / entry.name) else self.failed
-            place.mkdir(parents=True, exist_ok=True)
-            entry.rename(place / entry.name)
+            directory = self.outdir if not os.path.lexists(self.outdir / entry.name) else self.failed
+            directory.mkdir(parents=True, exist_ok=True)
+            entry.rename(directory / entry.name)
 
     def _other_path(self) -> Path:
         """Where a capture of the same set works that found the target otherwise: with files in it, or still without any."""

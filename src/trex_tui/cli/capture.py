@@ -113,14 +113,14 @@ def requests_by_host(hosts: list[str], request: CaptureRequest) -> list[tuple[Ss
     Raises:
         TrexError: A machine has no name or is there twice, or a timing cache cannot be written.
     """
-    from trex_tui.capture.ssh import checked_hosts, folder_of
+    from trex_tui.capture.ssh import checked_hosts, folder_name
 
     machines = checked_hosts(hosts)
     if len(machines) == 1:
         return [(machines[0], request)]
     requests = []
     for ssh in machines:
-        folder, options = folder_of(ssh.host), request.options
+        folder, options = folder_name(ssh.host), request.options
         if options.timing_cache is not None:
             options = replace(options, timing_cache=f"{options.timing_cache}.{folder}")
             checked_cache(options.timing_cache or "")

@@ -45,7 +45,7 @@ def run_serve(options: argparse.Namespace) -> int:
     )
 
 
-def make_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
+def build_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
     """The arguments of the program that each browser gets; a path that begins with `-` stays a path."""
     arguments = [sys.executable, "-m", "trex_tui", "open"]
     if options.optimization_profile is not None:
@@ -80,7 +80,7 @@ def serve(paths: Sequence[str], options: ServeOptions) -> int:
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"http://{host}:{options.port}"
     server = _private(Server)(
-        quoted(make_command(paths, options)), options.host, options.port, "trex-tui", url
+        quoted(build_command(paths, options)), options.host, options.port, "trex-tui", url
     )
     server.console = Console(stderr=True)
     server.serve()
