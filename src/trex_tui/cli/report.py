@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.compare import compare
-from trex_tui.analysis.compare.gates import METRICS, judge
+from trex_tui.analysis.compare.gate_metrics import METRICS, judge
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts.input_files import gc_paused
