@@ -13,7 +13,7 @@ from helpers import chain, write_graph, write_profile
 from trex_tui import load_engine
 from trex_tui.accuracy.metrics import compare, measures
 from trex_tui.artifacts import find, scan
-from trex_tui.artifacts.accuracy import accuracy_of, read_accuracy
+from trex_tui.artifacts.accuracy import parse_accuracy, read_accuracy
 from trex_tui.artifacts.naming import ArtifactKind
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli import main
@@ -131,13 +131,13 @@ class TestReader:
         ],
     )
     def test_of_others(self, tmp_path: Path, root: Any) -> None:
-        (output,) = accuracy_of(root, tmp_path).outputs
+        (output,) = parse_accuracy(root, tmp_path).outputs
         assert output.name == "y"
         assert (output.values["max_abs"], output.values["cosine"]) == (0.5, 0.9)
         assert output.values["mae"] is output.values["sqnr_db"] is None
 
     def test_one_for_all(self, tmp_path: Path) -> None:
-        (output,) = accuracy_of({"mae": 0.1, "argmax_agreement": 0.98}, tmp_path).outputs
+        (output,) = parse_accuracy({"mae": 0.1, "argmax_agreement": 0.98}, tmp_path).outputs
         assert (output.name, output.values["argmax_agreement_pct"]) == ("all outputs", 98)
 
     @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ class TestReader:
     )
     def test_nothing_in_it(self, tmp_path: Path, root: Any) -> None:
         with pytest.raises(ArtifactError, match="no measures"):
-            accuracy_of(root, tmp_path)
+            parse_accuracy(root, tmp_path)
 
 
 class TestDiff:
@@ -232,7 +232,7 @@ class TestDiff:
         content = document({"path": "a\x1b[31m.engine"}, {"path": "<b>.engine"}, notes=["x\ny"])
         content["outputs"][0]["name"] = "\x1b]0;t\x07"
         content["gates"] = [{"gate": "g\x1b", "output": "y", "fell": True, "why": "\x9b"}]
-        sections = list(accuracy_sections(accuracy_of(content, tmp_path)))
+        sections = list(accuracy_sections(parse_accuracy(content, tmp_path)))
         assert sections[0].is_warning
         texts = [text for one in sections for text in (one.title, *one.sentences)]
         texts += [

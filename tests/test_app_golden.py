@@ -1,4 +1,4 @@
-"""Whole screens as text. UPDATE_GOLDENS=1 writes them anew; read the difference before believing it."""
+"""Screens as text: panes without tab bar and footer, and those two once. UPDATE_GOLDENS=1 writes them anew."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tui import LARGE, SMALL, TO_LAYERS, check_golden, running, several_engines, small_engine
+from tui import (
+    DIGITS,
+    LARGE,
+    SMALL,
+    TO_LAYERS,
+    check_golden,
+    chrome_text,
+    running,
+    several_engines,
+    small_engine,
+)
 
 SIZES = [pytest.param(SMALL, id="80x24"), pytest.param(LARGE, id="160x45")]
 
@@ -29,6 +39,15 @@ async def test_latency_and_layers(size):
         await session.until(lambda: session.layers.facts is not None)
         await session.pilot.pause()
         check_golden(session.app, f"layers_{suffix(size)}")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_chrome(size):
+    async with running(small_engine(Path("net")), size) as session:
+        for key in DIGITS.values():
+            await session.press(key)
+        await session.press(TO_LAYERS)
+        check_golden(session.app, f"chrome_{suffix(size)}", chrome_text)
 
 
 async def test_windows_and_filter():

@@ -13,7 +13,7 @@ import pytest
 
 from helpers import ARTIFACTS, REPOSITORY
 from tour import charts, screens, touring
-from tui import GOLDENS, LARGE, SMALL
+from tui import GOLDENS, LARGE, SMALL, pane_text
 from watching import watching
 
 _ABSENT = pytest.mark.skipif(not ARTIFACTS.is_dir(), reason=f"no real artifacts at {ARTIFACTS}")
@@ -43,7 +43,7 @@ async def test_every_screen(root, folder, size, monkeypatch, request):
     with watching() as noted:
         async with touring(Path(folder), size) as session:
             for walk in (screens, charts):
-                pages += [f"{name:=^{size[0]}}\n{session.text.rstrip()}\n" async for name in walk(session)]
+                pages += [f"{name:=^{size[0]}}\n{pane_text(session.text)}\n" async for name in walk(session)]
     check_privacy(noted)
     width, height = size
     path = GOLDENS / f"tour_{request.node.callspec.id.rsplit('-', 1)[0]}_{width}x{height}.txt"

@@ -16,7 +16,7 @@ from trex_tui.buildlog import read_build_log
 from trex_tui.buildlog.build_trace import MemoryPoint
 from trex_tui.engine.engine import Engine, load_engine
 from trex_tui.report.charts.build_charts import TacticTimes, has_times, memory_chart, tactic_histogram
-from trex_tui.report.charts.grid import cells_of
+from trex_tui.report.charts.grid import split_cells
 from trex_tui.report.views.build import pass_nodes, phase_nodes, strategy_nodes
 from trex_tui.report.views.build_details import empty_view_text, layer_build_lines, tactics_lines, tuned_lines
 from tui import small_engine
@@ -173,7 +173,7 @@ def test_histogram_has_the_size_asked_for(
     lines = tactic_histogram(TacticTimes(times, chosen, min(times, default=None)), width, height)
     assert len(lines) in (0, height)
     for line in lines:
-        assert sum(len(cells_of(span.text)) for span in line) == width
+        assert sum(len(split_cells(span.text)) for span in line) == width
 
 
 def test_histogram_of_too_little_is_none() -> None:
@@ -209,7 +209,7 @@ def test_memory_chart_has_the_size_asked_for(
     lines = memory_chart(points, here, width, height)
     assert len(lines) in (0, height)
     for line in lines:
-        assert sum(len(cells_of(span.text)) for span in line) == width
+        assert sum(len(split_cells(span.text)) for span in line) == width
 
 
 def test_memory_is_drawn_over_time_where_stamps_tell_points_apart() -> None:

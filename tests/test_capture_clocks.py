@@ -27,7 +27,7 @@ from trex_tui.capture.rerun import plan_rerun
 from trex_tui.capture.ssh import Ssh
 from trex_tui.cli.parser import build_parser
 from trex_tui.errors import TrexError
-from trex_tui.screens.capture import again_of
+from trex_tui.screens.capture import plan_engine_rerun
 
 SMI = """\
 #!/bin/sh
@@ -99,7 +99,7 @@ def test_measured_again_tells_that_they_were_locked(bench: Bench, smi: Path) -> 
     """The explorer locks nothing: its window says so, and its command for a shell does it."""
     assert bench.capture(lock_clocks="max").passed
     assert told(smi) == [LOCK, FREE]
-    found = again_of(load_engine(bench.outdir))
+    found = plan_engine_rerun(load_engine(bench.outdir))
     assert found.notes == (
         "the GPU clocks were locked to 2100 MHz, here they are not: the command for a shell locks them",
     )

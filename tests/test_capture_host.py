@@ -14,7 +14,7 @@ from fake_trtexec.kit import Bench
 from helpers import ARTIFACTS
 from trex_tui.artifacts.metadata import read_metadata
 from trex_tui.capture.environment_probe import Host, changes, probe_host
-from trex_tui.capture.manifest import metadata_of_log, write_metadata
+from trex_tui.capture.manifest import read_log_metadata, write_metadata
 
 SMI = """\
 #!/bin/sh
@@ -230,7 +230,7 @@ class TestMetadataOfRealLogs:
 
     def test_values_are_whole(self) -> None:
         log = ARTIFACTS / "logs/trt8.6.0_RTX3090_build_verbose_fp16_dynshape_skipInference.log"
-        build = metadata_of_log(log, "build")["build_options"]
+        build = read_log_metadata(log, "build")["build_options"]
         pools = "workspace: 1024 MiB, dlaSRAM: default, dlaLocalDRAM: default, dlaGlobalDRAM: default"
         assert build["Memory Pools"] == pools
         assert build["Tempfile Controls"] == "{ in_memory: allow, temporary: allow }"
@@ -238,7 +238,7 @@ class TestMetadataOfRealLogs:
         assert build["LayerPrecisions"] == ""
 
     def test_old_clocks_are_numbers(self) -> None:
-        device = metadata_of_log(
+        device = read_log_metadata(
             ARTIFACTS / "logs/trt8.4.1_GTX1070_build_verbose_fp16_dynshape.log", "build"
         )["device_information"]
         assert device["Selected Device"] == "NVIDIA GeForce GTX 1070"
@@ -263,7 +263,7 @@ class TestMetadataOfRealLogs:
     @pytest.mark.parametrize("log", sorted((ARTIFACTS / "logs").glob("*.log")), ids=lambda one: one.name[:24])
     def test_sections_hold_nothing_else(self, log: Path) -> None:
         """No label is a message of the run: each begins with a word of the option lists."""
-        document = metadata_of_log(log, "build") | metadata_of_log(log, "profile")
+        document = read_log_metadata(log, "build") | read_log_metadata(log, "profile")
         for section, pairs in document.items():
             assert all(len(key) < 60 and "=" not in key.split("(")[0] for key in pairs), section
 
@@ -281,4 +281,4 @@ def test_a_retried_run_counts_last(tmp_path: Path) -> None:
         )
     )
     log.write_text(text, encoding="utf-8")
-    assert metadata_of_log(log, "profile")["performance_summary"] == {"Throughput": 2.0}
+    assert read_log_metadata(log, "profile")["performance_summary"] == {"Throughput": 2.0}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trex_tui.capture.environment_probe import chosen_gpus, machine_differences, machine_of
+from trex_tui.capture.environment_probe import chosen_gpus, identify_machine, machine_differences
 
 UUID = "GPU-3f6f2c0e-1111-2222-3333-444455556666"
 
@@ -15,7 +15,7 @@ def machine(
     *gpus: str, visible: str = "", order: str = "", jetson: dict[str, str] | None = None
 ) -> dict[str, Any]:
     cuda = chosen_gpus({"CUDA_VISIBLE_DEVICES": visible, "CUDA_DEVICE_ORDER": order})
-    return machine_of({"gpus": [{"name": one} for one in gpus], "cuda": cuda, "jetson": jetson})
+    return identify_machine({"gpus": [{"name": one} for one in gpus], "cuda": cuda, "jetson": jetson})
 
 
 def board(mode: str | None = "MAXN", l4t: str = "36.4.3") -> dict[str, Any]:
@@ -29,7 +29,7 @@ def board(mode: str | None = "MAXN", l4t: str = "36.4.3") -> dict[str, Any]:
         (machine("A100", "T4", visible="0"), machine("A100", "T4", visible="0"), ""),
         (machine("A100", "T4", visible="0"), machine("A100", "T4", visible="1"), "may have been built on another"),
         (machine("A100", "T4"), machine("A100", "T4", order="PCI_BUS_ID"), "may have been built on another"),
-        (machine("A100", "T4"), machine_of({"gpus": [{"name": "A100"}, {"name": "T4"}]}), "may have been"),
+        (machine("A100", "T4"), identify_machine({"gpus": [{"name": "A100"}, {"name": "T4"}]}), "may have been"),
         (machine("A100", visible="MIG-aa"), machine("A100", visible="MIG-bb"), "may have been built on another"),
         (machine("A100"), machine("T4"), "A100; this is T4"),
         (machine("A100"), machine(), "which GPU is here now"),
@@ -41,7 +41,7 @@ def board(mode: str | None = "MAXN", l4t: str = "36.4.3") -> dict[str, Any]:
         (board(), board(l4t="36.5.0"), "on L4T 36.4.3, this is 36.5.0"),
         (board(), machine("A100"), "another GPU"),
         ({}, board(), "which GPU built it"),
-        (machine_of({"gpus": 3, "jetson": "x", "cuda": []}), machine("A100"), "which GPU built it"),
+        (identify_machine({"gpus": 3, "jetson": "x", "cuda": []}), machine("A100"), "which GPU built it"),
     ],
 )  # fmt: skip
 def test_differences(then: dict[str, Any], now: dict[str, Any], part: str) -> None:

@@ -21,7 +21,7 @@ from trex_tui.capture.options import (
     default_name,
     quoted,
 )
-from trex_tui.capture.plan import Names, RunPlan, flag_of, plan
+from trex_tui.capture.plan import Names, RunPlan, flag_name, plan
 from trex_tui.capture.trtexec import parse_version
 from trex_tui.errors import TrexError
 
@@ -227,7 +227,7 @@ class TestPassthrough:
         """trtexec refuses an option that is there twice."""
         runs = planned(programs, "10.4.0", warmup_ms=100, passthrough=("--warmUp=7", "--useSpinWait"))
         for run in runs:
-            flags = [flag_of(one) for one in run.argv]
+            flags = [flag_name(one) for one in run.argv]
             assert flags.count("--warmUp") == flags.count("--useSpinWait") == 1
             assert "--warmUp=7" in run.argv
 

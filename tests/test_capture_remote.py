@@ -30,7 +30,7 @@ from trex_tui.capture.ssh import (
     checked_hosts,
     cut_end,
     external_data,
-    folder_of,
+    folder_name,
     moved,
     unpack,
 )
@@ -88,10 +88,10 @@ class TestHosts:
             checked_hosts(["a", "b", "a"])
 
     def test_folders(self) -> None:
-        assert folder_of("user@jetson-1.local") == "user@jetson-1.local"
-        assert folder_of("ssh://user@jet:22") == "ssh___user@jet_22"
-        assert folder_of("../x") == "_._x"
-        assert folder_of("..") == "_."
+        assert folder_name("user@jetson-1.local") == "user@jetson-1.local"
+        assert folder_name("ssh://user@jet:22") == "ssh___user@jet_22"
+        assert folder_name("../x") == "_._x"
+        assert folder_name("..") == "_."
 
     def test_config(self) -> None:
         assert checked_hosts(["a"], {})[0].config is None

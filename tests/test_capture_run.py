@@ -18,7 +18,7 @@ from trex_tui.capture.process import (
     TIMED_OUT,
     ProcessOutcome,
     Stop,
-    _processes_of_group,
+    _list_group,
     _Runner,
     run_process,
     stop_on_signals,
@@ -212,7 +212,7 @@ class TestInterrupts:
         assert (outcome.stopped, outcome.signal) == (INTERRUPTED, signal.SIGTERM)
         assert not is_running(pid)
         assert outcome.children == 1
-        assert list(_processes_of_group(pid)) == []
+        assert list(_list_group(pid)) == []
 
     def test_timeout(self, tmp_path: Path) -> None:
         outcome, _ = start("import signal; signal.pause()", tmp_path / "log", timeout_s=0.05, grace_s=60)

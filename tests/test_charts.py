@@ -19,16 +19,16 @@ from trex_tui.report.charts.catalogue import CHARTS, CHARTS_BY_ID
 from trex_tui.report.charts.cells import draw, draw_columns
 from trex_tui.report.charts.figure import (
     NO_PROFILE,
-    Block,
+    IcicleBlock,
     Palette,
     Scale,
     Subject,
+    format_tick,
     log_scale,
     nice_step,
-    number_words,
 )
-from trex_tui.report.charts.grid import Grid, Line, cells_of, shorten, wrapped
-from trex_tui.report.charts.latency_charts import NO_ROWS, queries_of
+from trex_tui.report.charts.grid import Grid, Line, shorten, split_cells, wrap_words
+from trex_tui.report.charts.latency_charts import NO_ROWS, read_queries
 from trex_tui.report.charts.layer_charts import compute_pareto, layers_in_order, tactic_group
 from trex_tui.report.charts.module_charts import block_widths, build_blocks
 from trex_tui.report.charts.sampling import (
@@ -36,10 +36,10 @@ from trex_tui.report.charts.sampling import (
     column_medians,
     column_span,
     count_bins,
+    find_step,
     largest_of_columns,
-    step_of,
 )
-from trex_tui.report.charts.scatter_charts import kind_sign, peaks_of
+from trex_tui.report.charts.scatter_charts import find_peaks, kind_sign
 from trex_tui.text import format_bar, format_ms
 from tui import CONV, NET, SLOWEST, named_engine, raw_layer, small_engine, write, write_set
 
@@ -162,7 +162,7 @@ def test_the_title_names_the_current_layer_and_tells_if_the_filter_hides_it(tiny
 
 
 def test_bins_hold_every_value_once(noisy):
-    queries = queries_of(noisy)
+    queries = read_queries(noisy)
     for bins in (1, 7, 40, 200):
         found = count_bins(queries.ordered_ms, queries.limits_ms(5.0), bins)
         assert sum(found.counts) + found.below + found.above == len(queries.values_ms)
@@ -172,7 +172,7 @@ def test_bins_hold_every_value_once(noisy):
 
 def test_values_in_steps_get_bins_of_whole_steps():
     values = sorted([1.0 + 0.25 * (place % 7) for place in range(70)])
-    assert step_of(values) == 0.25
+    assert find_step(values) == 0.25
     found = count_bins(values, (values[0], values[-1]), 60)
     assert found.counts == (10,) * 7
 
@@ -184,7 +184,7 @@ def test_equal_values_are_one_bin_high():
 
 def test_histogram_marks_percentiles_and_tells_them(noisy):
     text = drawn(noisy, "histogram", (120, 30))
-    queries = queries_of(noisy)
+    queries = read_queries(noisy)
     for pct in (50, 90, 95, 99):
         assert f"p{pct}" in text.split("latency, ms")[0]
         assert f"p{pct} {format_ms(percentile(queries.ordered_ms, pct))}" in words_of(text)
@@ -203,7 +203,7 @@ def test_percentile_marks_stand_where_their_value_is(tmp_path):
 
 def test_warm_up_is_left_out(tmp_path):
     engine = with_queries(tmp_path, [50.0] * 4 + [10.0] * 60, warmup_ms=200.0)
-    assert queries_of(engine).warmup == 4
+    assert read_queries(engine).warmup == 4
     for chart in ("histogram", "over-time", "percentiles"):
         assert "60 queries, 4 queries of warm-up left out" in words_of(drawn(engine, chart))
 
@@ -387,7 +387,7 @@ def test_roofs_stand_at_the_peaks_of_the_device(engine):
     roofline = derived(engine).roofline
     bandwidth = roofline.device.peak_bandwidth_bytes_per_s
     layers = [layer for layer in engine.layers if layer.index in roofline.points]
-    peaks = peaks_of(layers, roofline)
+    peaks = find_peaks(layers, roofline)
     expected = {point.peak_flop_per_s for point in roofline.points.values() if point.peak_flop_per_s}
     assert {peak.flop_per_s for peak in peaks} == expected
     x = Scale(1.0, 1e4, "", is_log=True)
@@ -403,7 +403,7 @@ def test_roofs_stand_at_the_peaks_of_the_device(engine):
 def test_roof_lines_are_drawn_in_the_row_of_their_peak():
     engine = load_engine(SAMPLES / "alexnet")
     text = drawn(engine, "roofline", (120, 40))
-    for peak in peaks_of(engine.layers, derived(engine).roofline):
+    for peak in find_peaks(engine.layers, derived(engine).roofline):
         assert peak.words in text
     rows = text.split("\n")
     named = next(row for row, line in enumerate(rows) if "ridge" in line)
@@ -425,7 +425,7 @@ def test_without_a_device_points_stand_without_roofs(tmp_path):
 # Modules
 
 
-def check_block(block: Block) -> None:
+def check_block(block: IcicleBlock) -> None:
     if not block.inside:
         return
     assert sum(one.width for one in block.inside) == block.width
@@ -478,18 +478,21 @@ def test_wide_characters_keep_rows_aligned():
     grid.put(5, 0, "漢")
     assert text_of(grid.lines()) == " x字a "
     assert cell_len(shorten("漢字" * 20, 9)) <= 9
-    assert cells_of("e\u0301") == ["e"]
+    assert split_cells("e\u0301") == ["e"]
 
 
 def test_words_wrap_between_words_and_lose_none():
     text = "one two three " + "x" * 50
-    lines = wrapped(text, 12)
+    lines = wrap_words(text, 12)
     assert all(len(line) <= 12 for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
 def test_a_number_and_its_unit_stay_in_a_line():
-    assert wrapped("the farthest took 0.5571 ms (+12 %).", 24) == ["the farthest took", "0.5571 ms (+12 %)."]
+    assert wrap_words("the farthest took 0.5571 ms (+12 %).", 24) == [
+        "the farthest took",
+        "0.5571 ms (+12 %).",
+    ]
 
 
 def test_ticks_are_round_and_inside():
@@ -499,13 +502,13 @@ def test_ticks_are_round_and_inside():
         ticks = Scale(low, high, "").ticks(6)
         assert 2 <= len(ticks) <= 8
         assert all(-1e-6 <= place <= 1 + 1e-6 for place, _ in ticks)
-    scale = log_scale([1.0, 1e6], "", number_words)
+    scale = log_scale([1.0, 1e6], "", format_tick)
     assert [label for _, label in scale.ticks(7)][:3] == ["1", "10", "100"]
-    assert len(log_scale([5.0], "", number_words).ticks(6)) >= 2
+    assert len(log_scale([5.0], "", format_tick).ticks(6)) >= 2
 
 
 def test_large_numbers_have_prefixes():
-    assert [number_words(value) for value in (0.01, 300.0, 1e4, 2e6, 5e9, 1e13)] == [
+    assert [format_tick(value) for value in (0.01, 300.0, 1e4, 2e6, 5e9, 1e13)] == [
         "0.01", "300", "10 k", "2 M", "5 G", "10 T",
     ]  # fmt: skip
 

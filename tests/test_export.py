@@ -18,7 +18,7 @@ from trex_tui.cli import main
 from trex_tui.cli.export import format_of
 from trex_tui.cli.parser import EXPORT_EXAMPLES
 from trex_tui.engine import load_engine
-from trex_tui.report.charts.png import zoom_of
+from trex_tui.report.charts.png import choose_zoom
 from trex_tui.report.graph.engine_graph import GraphOptions, build_graph
 from trex_tui.report.graph.graph_svg import write_svg
 
@@ -276,7 +276,7 @@ def png_size(path: Path) -> list[int]:
     ],
 )
 def test_how_large_a_png_is(width: int, height: int, zoom: float) -> None:
-    assert zoom_of(f'<?xml?><svg xmlns="x" width="{width}" height="{height}" role="img">') == zoom
+    assert choose_zoom(f'<?xml?><svg xmlns="x" width="{width}" height="{height}" role="img">') == zoom
 
 
 def test_large_graphs_are_drawn_without_graphviz(

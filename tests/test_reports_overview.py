@@ -17,6 +17,7 @@ from trex_tui.report.views.engine import (
     by_bound,
     by_tensor_cores,
     count_notes,
+    describe_weights,
     engine_facts,
     gap_sentences,
     memory_facts,
@@ -30,7 +31,6 @@ from trex_tui.report.views.memory import (
     describe_tensors,
     memory_figures,
     unknown_sentences,
-    weights_sentence,
 )
 from trex_tui.report.views.timing import performance_table, run_facts, throughput_facts
 
@@ -145,7 +145,7 @@ def test_unknown_sizes_in_words(poor: Engine, engine: Engine, tmp_path: Path) ->
     assert describe_peak(poor, figures.activations) == NAMES_ONLY
     assert unknown_sentences(poor, figures.activations) == [NAMES_ONLY]
     assert describe_live(figures.activations, 0) == ""
-    assert weights_sentence(poor, poor.layers) == "unknown"
+    assert describe_weights(poor, poor.layers) == "unknown"
     write_json(tmp_path / "p" / "p.profile.json", [{"count": 1}, {"name": "a", "averageMs": 1, "timeMs": 1}])
     timed = load_engine(tmp_path / "p")
     assert describe_peak(timed, memory_figures(timed).activations) == NO_LAYER_INFO

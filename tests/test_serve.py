@@ -17,7 +17,7 @@ import urllib.request
 import pytest
 
 from trex_tui.cli import main
-from trex_tui.cli.serve import Options, command_of, quoted
+from trex_tui.cli.serve import ServeOptions, build_command, quoted
 from trex_tui.widgets.terminal import can_draw
 from tui import small_engine
 
@@ -36,8 +36,8 @@ def free_port() -> int:
 
 
 def test_options_reach_the_program_of_each_browser():
-    options = Options(optimization_profile=1, peaks=("bandwidth=320",), ascii=True)
-    assert command_of(["a"], options)[1:] == [
+    options = ServeOptions(optimization_profile=1, peaks=("bandwidth=320",), ascii=True)
+    assert build_command(["a"], options)[1:] == [
         "-m", "trex_tui", "open", "--optimization-profile", "1", "--peak=bandwidth=320", "--ascii", "--", "a",
     ]  # fmt: skip
 

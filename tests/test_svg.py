@@ -41,10 +41,10 @@ from trex_tui.report.charts.svg_elements import (
     classes_and_colour,
     cut,
     kind_class,
+    measure_width,
     precision_class,
     sign,
     stylesheet,
-    width_of,
 )
 from trex_tui.report.charts.svg_painter import IDS, draw_svg, picture
 from trex_tui.report.charts.svg_plot import Caption
@@ -210,7 +210,7 @@ def test_every_sign_is_a_shape(char):
 
 @pytest.mark.parametrize("text", [*HOSTILE, "plain", "漢字" * 30])
 def test_cut_text_fits(text):
-    assert width_of(cut(text, 100.0)) <= 100.0
+    assert measure_width(cut(text, 100.0)) <= 100.0
     assert cut("short", 100.0) == "short"
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from helpers import ARTIFACTS, REPOSITORY, examples
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.figure import Bins, Dot, Histogram, Lines, Mark, Points, Roof, Scale, Series
-from trex_tui.report.charts.grid import cells_of
+from trex_tui.report.charts.grid import split_cells
 from trex_tui.report.charts.svg_elements import CHAR
 from trex_tui.report.charts.svg_painter import IDS, block_name, draw_svg, picture
 from trex_tui.report.charts.svg_plot import Caption
@@ -76,7 +76,7 @@ def moved_box(box: Box, dx: float, dy: float) -> Box:
 
 def text_box(one: ET.Element, dx: float, dy: float) -> tuple[str, Box]:
     text = one.text or (one[-1].tail if len(one) else "") or ""
-    width = CHAR * len(cells_of(text)) * float(one.get("font-size", "12")) / 12.0
+    width = CHAR * len(split_cells(text)) * float(one.get("font-size", "12")) / 12.0
     x, y = float(one.get("x", "")) + dx, float(one.get("y", "")) + dy
     x -= {"start": 0.0, "middle": width / 2, "end": width}[one.get("text-anchor", "start")]
     return text, (x, y - ASCENT, x + width, y + DESCENT)

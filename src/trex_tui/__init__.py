@@ -6,10 +6,12 @@ Names are imported when first used, so that a part of the package never loads th
 from __future__ import annotations
 
 from trex_tui._version import __version__
-from trex_tui.lazy import lazy_names
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
     from trex_tui.analysis.columns import full_frame
     from trex_tui.engine import (
         Binding,
@@ -50,6 +52,27 @@ _PLACES = {
     ),
     "analysis.columns": ("full_frame",),
 }
+
+
+def lazy_names(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package (PEP 562).
+
+    Args:
+        package: Its `__name__`.
+        modules: Submodule -> the names that come from it.
+    """
+    places = {name: f"{package}.{module}" for module, names in modules.items() for name in names}
+
+    def find(name: str) -> Any:  # noqa: ANN401 - whatever the module holds
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(places[name]), name)
+
+    return find
+
+
 __getattr__ = lazy_names(__name__, _PLACES)
 
 

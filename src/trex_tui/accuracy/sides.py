@@ -215,7 +215,7 @@ class EngineSide:
         """
         graph = self.directory / "graph.json"
         log, exported = self._run([f"--exportLayerInfo={graph}"])
-        tensors = _tensors_of(graph)
+        tensors = _read_tensor_specs(graph)
         trace = read_build_log(log)
         bound = {
             binding.name: self._spec(binding.name, binding.dimensions, binding.dtype, tensors)
@@ -283,10 +283,10 @@ class EngineSide:
             TrexError: It fails, or is interrupted.
         """
         entries = []
-        for index, one in enumerate(self._inputs):
+        for index, spec in enumerate(self._inputs):
             path = self.directory / f"input-{index}.bin"
-            path.write_bytes(to_bytes(inputs[one.name], one.dtype or DataType.FP32))
-            entries.append(f"{_quoted(one.name)}:{path}")
+            path.write_bytes(to_bytes(inputs[spec.name], spec.dtype or DataType.FP32))
+            entries.append(f"{_quoted(spec.name)}:{path}")
         _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
         values = self._read(exported, self._types)
         for name, shape in self._shapes.items():
@@ -345,7 +345,7 @@ def _shapes(shapes: Mapping[str, tuple[int, ...]]) -> str:
     )
 
 
-def _tensors_of(graph: Path) -> dict[str, TensorSpec]:
+def _read_tensor_specs(graph: Path) -> dict[str, TensorSpec]:
     """Types and layouts of all tensors; empty where the engine has no details, or the file is not there."""
     try:
         info = read_layer_info(graph)

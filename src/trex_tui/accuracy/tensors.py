@@ -41,7 +41,7 @@ _NUMPY = {
     DataType.UINT8: "<u1",
     DataType.BOOL: "?",
 }
-SUPPORTED = ", ".join(one.value for one in _NUMPY)
+SUPPORTED = ", ".join(dtype.value for dtype in _NUMPY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _chosen(signature: Signature, outputs: Sequence[str]) -> list[TensorSpec]:
 def _compare(side: str, mine: TensorSpec, other: TensorSpec, problems: list[str], notes: list[str]) -> None:
     what = f"{side} {printable(mine.name)}"
     if mine.shape is not None and other.shape is not None and not _agree(mine.shape, other.shape):
-        dims = [dimensions(one.shape or ()) for one in (mine, other)]
+        dims = [dimensions(spec.shape or ()) for spec in (mine, other)]
         problems.append(f"{what}: {dims[0]} in the reference, {dims[1]} in the test")
     if mine.dtype is None or other.dtype is None or mine.dtype is other.dtype:
         return
@@ -265,7 +265,7 @@ class RandomInputs:
 
         name = zlib.crc32(spec.name.encode("utf-8", errors="surrogateescape"))
         random = np.random.default_rng([self.seed, number, name])
-        low, high = self.range_of(spec)
+        low, high = self.value_range(spec)
         shape = spec.shape or ()
         if spec.is_float:
             values: Array = np.asarray(random.uniform(low, high, shape))
@@ -273,11 +273,11 @@ class RandomInputs:
             values = np.asarray(random.integers(int(low), int(high), shape, endpoint=True))
         return held(values, spec.dtype)
 
-    def range_of(self, spec: TensorSpec) -> tuple[float, float]:
+    def value_range(self, spec: TensorSpec) -> tuple[float, float]:
         return self.ranges.get(spec.name) or (FLOAT_RANGE if spec.is_float else WHOLE_RANGE)
 
     def document(self) -> dict[str, object]:
-        ranges = {spec.name: list(self.range_of(spec)) for spec in self.specs}
+        ranges = {spec.name: list(self.value_range(spec)) for spec in self.specs}
         return {"kind": "random", "samples": self.count, "seed": self.seed, "ranges": ranges}
 
 
@@ -330,8 +330,8 @@ def _read_npy(path: Path, spec: TensorSpec) -> Array:
     what = f"{path} for input {printable(spec.name)}"
     if not isinstance(values, np.ndarray) or tuple(values.shape) != (spec.shape or ()):
         wanted = "x".join(map(str, spec.shape or ())) or "a scalar"
-        found = "x".join(map(str, getattr(values, "shape", ()))) or "a scalar"
-        raise TrexError(f"{what}: {found}, but the input is {wanted}; see --input-shape")
+        actual = "x".join(map(str, getattr(values, "shape", ()))) or "a scalar"
+        raise TrexError(f"{what}: {actual}, but the input is {wanted}; see --input-shape")
     if values.dtype.kind not in "fiub" or (values.dtype.kind == "f" and not spec.is_float):
         kind = spec.dtype.value if spec.dtype else "unknown"
         raise TrexError(f"{what}: holds {values.dtype}, but the input is {kind}")
@@ -352,11 +352,18 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
         TrexError: Something is not there, or not understood.
     """
     if len(named) == 1 and Path(named[0]).is_dir():
-        return GivenInputs(specs, _of_directory(Path(named[0]), specs, most), named[0])
+        return GivenInputs(specs, _list_samples(Path(named[0]), specs, most), named[0])
     files: dict[str, tuple[Path, DataType | None]] = {}
     known = {spec.name for spec in specs}
     for text in named:
-        name = next((one for one in sorted(known, key=len, reverse=True) if text.startswith(f"{one}:")), None)
+        name = next(
+            (
+                candidate
+                for candidate in sorted(known, key=len, reverse=True)
+                if text.startswith(f"{candidate}:")
+            ),
+            None,
+        )
         if name is None:
             what = "is no directory" if ":" not in text else "names no input"
             raise TrexError(f"--load-inputs {printable(text)!r} {what}; inputs are {_names(known)}")
@@ -372,7 +379,7 @@ def _names(names: set[str]) -> str:
     return ", ".join(map(printable, sorted(names)))
 
 
-def _of_directory(
+def _list_samples(
     root: Path, specs: Sequence[TensorSpec], most: int | None
 ) -> list[Mapping[str, tuple[Path, DataType | None]]]:
     if (root / "samples").is_dir():  # a result of ours
@@ -389,19 +396,19 @@ def _of_directory(
         raise TrexError(f"--load-inputs {root}: neither files called as the inputs nor directories of them")
     if most is not None and most > len(folders):
         raise TrexError(f"--inputs {most}: {root} has {len(folders)} samples")
-    return [_of_folder(folder, specs) for folder in folders[:most]]
+    return [_sample_files(folder, specs) for folder in folders[:most]]
 
 
-def _of_folder(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tuple[Path, DataType | None]]:
+def _sample_files(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tuple[Path, DataType | None]]:
     described = _described(folder)
     files = {}
     for spec in specs:
-        found = described.get(spec.name) or ((path, None) if (path := _file_of(folder, spec)) else None)
-        if found is None:
+        file = described.get(spec.name) or ((path, None) if (path := _file_of(folder, spec)) else None)
+        if file is None:
             raise TrexError(
                 f"{folder}: no file for input {printable(spec.name)} (such as {printable(spec.name)}.bin)"
             )
-        files[spec.name] = found
+        files[spec.name] = file
     return files
 
 

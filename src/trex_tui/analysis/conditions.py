@@ -175,7 +175,7 @@ def capture_facts(engine: Engine, now: datetime | None = None) -> list[tuple[str
     return [
         ("Captured", _when(manifest, now)),
         *([("Machine", _machine(host))] if host is not None else []),
-        ("GPU clocks", _clock_words(manifest, engine)),
+        ("GPU clocks", _describe_clocks(manifest, engine)),
         ("Throttling", _throttling(manifest)),
         *_temperatures(manifest, engine),
     ]
@@ -209,7 +209,7 @@ def _machine(host: HostState) -> str:
     return " · ".join(part for part in parts if part) or "unknown"
 
 
-def _clock_words(manifest: CaptureManifest, engine: Engine) -> str:
+def _describe_clocks(manifest: CaptureManifest, engine: Engine) -> str:
     words = _lock(manifest, engine) or "unknown"
     before, after = (_gpu(state, engine) for state in (manifest.before, manifest.after))
     clocks = [state.sm_clock_mhz for state in (before, after) if state is not None and state.sm_clock_mhz]
@@ -253,7 +253,7 @@ def capture_document(engine: Engine) -> dict[str, object] | None:
     if manifest is None:
         return None
     host = manifest.before or manifest.after or HostState()
-    before, after = (_gpu(one, engine) for one in (manifest.before, manifest.after))
+    before, after = (_gpu(state, engine) for state in (manifest.before, manifest.after))
     lock = manifest.clocks
     return {
         "started": manifest.started.isoformat() if manifest.started else None,

@@ -1,6 +1,6 @@
 """Find, recognise and read the files that trtexec writes. Imports the standard library only."""
 
-from trex_tui.lazy import lazy_names
+from trex_tui import lazy_names
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:

@@ -109,10 +109,10 @@ def read_accuracy(path: Path) -> AccuracyResult:
     Raises:
         ArtifactError: It is not JSON, or holds no measure of any output.
     """
-    return accuracy_of(load_json(path), path)
+    return parse_accuracy(load_json(path), path)
 
 
-def accuracy_of(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any JSON value
+def parse_accuracy(root: Any, path: Path) -> AccuracyResult:  # noqa: ANN401 - any JSON value
     """Understand the content of a file.
 
     Raises:

@@ -86,14 +86,14 @@ def locked_clocks(
     Raises:
         TrexError: It cannot be told which GPU is meant, or how fast it can go.
     """
-    said: list[str] = []
+    sentences: list[str] = []
     if asked is None:
-        yield None, said
+        yield None, sentences
         return
     lock = ClockLockAttempt(asked)
     if host.get("jetson"):
-        said.append(_jetson_state(host))
-        yield lock, said
+        sentences.append(_jetson_state(host))
+        yield lock, sentences
         return
     driver = driver or ClockDriver()
     choices = driver.choices()
@@ -102,17 +102,17 @@ def locked_clocks(
     count = len(host.get("gpus") or [])
     lock.gpu = which_gpu(device, count, choices)
     if lock.gpu.startswith(_SLICE):
-        lock.gpu, lock.whole = _gpu_of_slice(lock.gpu, count, driver), True
+        lock.gpu, lock.whole = _find_gpu_of_slice(lock.gpu, count, driver), True
     lock.target_mhz = _target(driver, lock.gpu, asked)
     with driver.hold(lock):
-        said.append(_what_happened(lock))
-        yield lock, said
+        sentences.append(_what_happened(lock))
+        yield lock, sentences
     if lock.ended_early:
-        said.append(
+        sentences.append(
             f"what held the GPU clocks{driver.where} was ended meanwhile: they may not have been locked all the time"
         )
     if lock.locked and not lock.released:
-        said.append(
+        sentences.append(
             f"the GPU clocks may still be locked{driver.where}; free them: sudo nvidia-smi -i {lock.gpu} -rgc"
         )
 
@@ -224,7 +224,7 @@ def which_gpu(device: int | None, count: int, environ: Mapping[str, str]) -> str
     )
 
 
-def _gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
+def _find_gpu_of_slice(chosen: str, count: int, driver: ClockDriver) -> str:
     """The GPU that a slice (MIG) is of: clocks are those of the whole.
 
     Before driver 470 a slice was called after its GPU (`MIG-GPU-…/1/0`); now `nvidia-smi -L` lists it below its GPU.

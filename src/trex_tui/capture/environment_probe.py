@@ -5,7 +5,7 @@ Everything is read as an ordinary user; nothing is created, changed or locked. T
 was understood of it, because these formats drift. What names a person's machine (host name, UUID, serial) is asked for
 only on request.
 
-Of all this, some decides about the engine that is built there (`machine_of`). An engine is of one kind of GPU. Where a
+Of all this, some decides about the engine that is built there (`identify_machine`). An engine is of one kind of GPU. Where a
 machine has several kinds, or slices of one (MIG), the variables that choose count too. On a Jetson the power mode counts
 as well: it decides how many parts of the GPU are on and how fast they may run, and TensorRT takes a board in another mode
 for another device.
@@ -44,7 +44,7 @@ def chosen_gpus(environ: Mapping[str, str]) -> dict[str, str]:
     return {"visible": visible, "order": environ.get("CUDA_DEVICE_ORDER", "")}
 
 
-def machine_of(host: Mapping[str, Any]) -> dict[str, Any]:
+def identify_machine(host: Mapping[str, Any]) -> dict[str, Any]:
     """Of the facts of `probe_host`, those that decide about an engine; lenient, for they may come out of a file.
 
     Returns:
@@ -68,13 +68,13 @@ def is_unknown(machine: Mapping[str, Any]) -> bool:
 
 
 def machine_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Why an engine of one machine is none of another, each of `machine_of`; the end of a sentence about the engine."""
+    """Why an engine of one machine is none of another, each of `identify_machine`; the end of a sentence about the engine."""
     if is_unknown(then) != is_unknown(now):
         when = "built it" if is_unknown(then) else "is here now"
         yield f"it cannot be told which GPU {when} (nvidia-smi does not tell)"
         return
     board, this = then.get("jetson") or {}, now.get("jetson") or {}
-    if bool(board) != bool(this) or any(board.get(one) != this.get(one) for one in ("soc", "model")):
+    if bool(board) != bool(this) or any(board.get(key) != this.get(key) for key in ("soc", "model")):
         yield "it was built on another GPU"
         return
     for key, word in (("l4t", "on L4T"), ("power_mode", "in power mode")):
@@ -90,7 +90,7 @@ def _other_gpus(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
         yield f"it was built on another GPU ({_names(old)}; this is {_names(new)})"
         return
     chosen, choose = then.get("chosen"), now.get("chosen")
-    sliced = any("MIG-" in str((one or {}).get("visible")) for one in (chosen, choose))
+    sliced = any("MIG-" in str((choice or {}).get("visible")) for choice in (chosen, choose))
     if (len(set(new)) > 1 and (old != new or chosen != choose)) or (sliced and chosen != choose):
         yield "it may have been built on another GPU (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER or the GPUs have changed)"
 
@@ -412,9 +412,9 @@ def ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
     """Exit code and output of a program; 127 and why if it does not start."""
     if host.recording is not None:
         asked = next((word for word in argv[1:] if word in host.recording.answers), "")
-        recorded, said = host.recording.answers.get(asked, (127, "not asked"))
-        host.probes[key] = {"command": argv, "exit_code": recorded, "raw": said[:_MOST_TEXT]}
-        return recorded, said[:_MOST_TEXT]
+        recorded, answer = host.recording.answers.get(asked, (127, "not asked"))
+        host.probes[key] = {"command": argv, "exit_code": recorded, "raw": answer[:_MOST_TEXT]}
+        return recorded, answer[:_MOST_TEXT]
     try:
         done = subprocess.run(
             argv,

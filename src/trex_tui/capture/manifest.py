@@ -16,9 +16,9 @@ from trex_tui.artifacts.capture_manifest import SCHEMA
 from trex_tui.buildlog.log_records import role_document
 from trex_tui.buildlog.reader import read_outline
 from trex_tui.capture.clocks import ClockLockAttempt, without_ids
-from trex_tui.capture.environment_probe import machine_of
+from trex_tui.capture.environment_probe import identify_machine
 from trex_tui.capture.options import CaptureOptions
-from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_of
+from trex_tui.capture.plan import BUILD, Names, RunPlan, flag_name
 from trex_tui.capture.process import ProcessOutcome
 from trex_tui.capture.staging import files_below
 from trex_tui.capture.trtexec import Trtexec
@@ -28,7 +28,7 @@ _PLACES = frozenset(("--onnx", "--saveEngine"))
 _CHUNK = 1 << 20
 
 
-def sha256_of(path: Path) -> str:
+def compute_sha256(path: Path) -> str:
     """Hex digest of a file.
 
     Raises:
@@ -47,12 +47,12 @@ def file_entry(path: Path) -> dict[str, Any]:
     Raises:
         OSError: It cannot be read.
     """
-    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+    return {"bytes": path.stat().st_size, "sha256": compute_sha256(path)}
 
 
 def build_key(run: RunPlan) -> list[str]:
     """What decides about the engine that a build makes: its arguments as typed here, without model and engine."""
-    return [word for word in (run.here or run.argv)[1:] if flag_of(word) not in _PLACES]
+    return [word for word in (run.here or run.argv)[1:] if flag_name(word) not in _PLACES]
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ class Manifest:
                 "number": run.number,
                 "command": list(run.argv),
                 "build_key": build_key(run) if run.role == BUILD else None,
-                "machine": machine_of(self.before) if run.role == BUILD else None,
+                "machine": identify_machine(self.before) if run.role == BUILD else None,
                 "log": str(log.relative_to(self.directory)),
                 "started": _stamp(outcome.started),
                 "ended": _stamp(outcome.ended),
@@ -174,7 +174,7 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     return root if all(isinstance(root.get(section), dict) for section in sections) else None
 
 
-def metadata_of_log(path: Path, role: str) -> dict[str, dict[str, Any]]:
+def read_log_metadata(path: Path, role: str) -> dict[str, dict[str, Any]]:
     """The content of `.build.metadata.json` or `.profile.metadata.json`.
 
     Raises:
@@ -190,7 +190,7 @@ def write_metadata(log: Path, role: str, target: Path, *, with_ids: bool = False
         ArtifactError: The log cannot be read.
         OSError: The file cannot be written.
     """
-    metadata = metadata_of_log(log, role)
+    metadata = read_log_metadata(log, role)
     if not with_ids and (device := metadata.get("device_information")):
         metadata["device_information"] = {
             key: without_ids(value) if isinstance(value, str) else value for key, value in device.items()

@@ -125,7 +125,7 @@ _BUILD_FIELDS = (
 )
 
 
-def _of_a_build(options: CaptureOptions) -> list[str]:
+def _build_options(options: CaptureOptions) -> list[str]:
     """What was asked for that decides about a build alone, as typed."""
     given = [option_name(field) for field in _BUILD_FIELDS if getattr(options, field) not in (None, False)]
     return [*(f"--{precision}" for precision in options.precisions), *given]
@@ -196,7 +196,7 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
         _checked_caches(options, is_here=is_here)
     if (options.onnx is None) == (options.engine is None):
         raise TrexError("capture takes --onnx (build and profile) or --engine (profile only)")
-    if not options.builds and (idle := _of_a_build(options)):
+    if not options.builds and (idle := _build_options(options)):
         raise TrexError(f"{', '.join(idle)}: of a build, and --engine is built already; build with --onnx")
     named = [
         ("--onnx", options.onnx),

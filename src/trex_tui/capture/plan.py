@@ -243,21 +243,21 @@ def _add_common(options: CaptureOptions, arguments: _Arguments) -> None:
 
 def _with_passthrough(options: CaptureOptions, arguments: _Arguments) -> list[str]:
     """The command: trtexec refuses an option that is there twice, so what a person wrote replaces what we would."""
-    written = {flag_of(word) for word in options.passthrough} - _REPEATABLE
-    ours = [item for item in arguments.items if flag_of(item) not in written]
+    written = {flag_name(word) for word in options.passthrough} - _REPEATABLE
+    ours = [item for item in arguments.items if flag_name(item) not in written]
     return [str(arguments.trtexec.path), *ours, *options.passthrough]
 
 
 def _check_passthrough(options: CaptureOptions, trtexec: Trtexec, refused: list[str]) -> None:
     for argument in options.passthrough:
-        flag = flag_of(argument)
+        flag = flag_name(argument)
         if flag in _OURS:
             refused.append(f"{flag} behind --: capture sets it itself")
         elif flag_table().is_listed(flag) and not trtexec.knows(flag):
             refused.append(refusal(flag, flag, trtexec))
 
 
-def flag_of(argument: str) -> str:
+def flag_name(argument: str) -> str:
     """`--shapes=x:1` → `--shapes`."""
     return argument.split("=", 1)[0]
 

@@ -152,8 +152,8 @@ def run_process(
                 lambda data: _tee(data, file, feed), tick
             )
     except OSError as error:
-        place = error.filename if isinstance(error.filename, str) else log
-        raise TrexError(f"{place}: {error.strerror or error}") from error
+        path = error.filename if isinstance(error.filename, str) else log
+        raise TrexError(f"{path}: {error.strerror or error}") from error
 
 
 def _tee(data: bytes, file: object, feed: Callable[[bytes], None]) -> None:
@@ -211,8 +211,8 @@ class _Runner:
         os.set_blocking(pipe.fileno(), False)
         try:
             with selectors.DefaultSelector() as selector:
-                for one in (pipe.fileno(), self._woken, self.stop.fileno()):
-                    selector.register(one, selectors.EVENT_READ)
+                for descriptor in (pipe.fileno(), self._woken, self.stop.fileno()):
+                    selector.register(descriptor, selectors.EVENT_READ)
                 self._heed()  # asked before it started, or just now: once, and politely
                 while not self._is_done():
                     ready = {key.fd for key, _ in selector.select(self._patience())}
@@ -259,7 +259,9 @@ class _Runner:
         return self.is_over and not self._members()
 
     def _patience(self) -> float:
-        moments = [one for one in (self.timeout_at, self.kill_at, self.give_up_at) if one is not None]
+        moments = [
+            moment for moment in (self.timeout_at, self.kill_at, self.give_up_at) if moment is not None
+        ]
         wait = 0.02 if self.is_over else _TICK_S
         return max(0.0, min([wait, *(moment - time.monotonic() for moment in moments)]))
 
@@ -277,7 +279,7 @@ class _Runner:
             self.timeout_at = None
             self._end(TIMED_OUT)
         if self.kill_at is not None and now >= self.kill_at and self.give_up_at is None:
-            alive = set(_processes_of_group(self.process.pid))
+            alive = set(_list_group(self.process.pid))
             if (
                 self.process.pid not in alive
             ):  # over, though the thread has not told yet: these it left behind
@@ -309,7 +311,7 @@ class _Runner:
 
     def _members(self) -> set[int]:
         """Processes of the group that still run, without the leader."""
-        return {pid for pid in _processes_of_group(self.process.pid) if pid != self.process.pid}
+        return {pid for pid in _list_group(self.process.pid) if pid != self.process.pid}
 
     def _dismiss_guard(self) -> None:
         """Before the process is reaped: afterwards its number may be somebody else's."""
@@ -345,7 +347,7 @@ class _Runner:
         os.close(self._woken)
 
 
-def _processes_of_group(group: int) -> Iterator[int]:
+def _list_group(group: int) -> Iterator[int]:
     """Ids of the live processes of a group, out of /proc; nothing where there is none."""
     try:
         entries = os.listdir("/proc")  # noqa: PTH208

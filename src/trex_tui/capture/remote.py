@@ -113,12 +113,12 @@ def find_there(
     return read_found(ssh.call(stop, FIND, word, given or "", *more), word, given)
 
 
-def read_found(said: bytes, word: str, given: str | None) -> RemoteTrtexec:
+def read_found(output: bytes, word: str, given: str | None) -> RemoteTrtexec:
     """Understand what the script printed."""
     used: Trtexec | None = None
     refusal, by, path = "", "", ""
     others: list[str] = []
-    for part in said.split(f"\n{word} ".encode())[1:]:
+    for part in output.split(f"\n{word} ".encode())[1:]:
         heading, _, body = part.partition(b"\n")
         if heading == b"other":
             others.append(os.fsdecode(body.rstrip(b"\n")))
@@ -154,11 +154,11 @@ def ask_remote(ssh: Ssh, stop: Stop, word: str, *, with_ids: bool) -> dict[str, 
     Raises:
         RemoteError: It cannot be asked.
     """
-    said = ssh.call(stop, PROBE, word, "1" if with_ids else "0", *smi_queries(with_ids=with_ids))
-    return read_probe(said, word, with_ids=with_ids)
+    output = ssh.call(stop, PROBE, word, "1" if with_ids else "0", *smi_queries(with_ids=with_ids))
+    return read_probe(output, word, with_ids=with_ids)
 
 
-def read_probe(said: bytes, word: str, *, with_ids: bool) -> dict[str, Any]:
+def read_probe(output: bytes, word: str, *, with_ids: bool) -> dict[str, Any]:
     """Understand what the script printed."""
     system: dict[str, str] = {}
     environment: dict[str, str] = {}
@@ -166,7 +166,7 @@ def read_probe(said: bytes, word: str, *, with_ids: bool) -> dict[str, Any]:
     answers: dict[str, tuple[int, str]] = {}
     with tempfile.TemporaryDirectory(prefix="trex-tui.") as directory:
         root = Path(directory)
-        for part in said.split(f"\n{word} ".encode())[1:]:
+        for part in output.split(f"\n{word} ".encode())[1:]:
             heading, _, raw = part.partition(b"\n")
             kind, _, name = heading.decode("utf-8", errors="replace").partition(" ")
             text = raw.decode("utf-8", errors="replace")
@@ -210,10 +210,10 @@ def look_there(ssh: Ssh, stop: Stop, given: str | None) -> Findings:
     return Findings(trtexec.trtexec, trtexec.refusal, trtexec.others, host, probes, environment)
 
 
-def read_environment(said: bytes, word: str, probes: dict[str, Any]) -> Environment:
+def read_environment(output: bytes, word: str, probes: dict[str, Any]) -> Environment:
     """Understand what the script printed; the text of what drifts goes to `probes`."""
     parts: dict[tuple[str, str], str] = {}
-    for part in said.split(f"\n{word} ".encode())[1:]:
+    for part in output.split(f"\n{word} ".encode())[1:]:
         heading, _, body = part.partition(b"\n")
         kind, _, name = heading.decode("utf-8", errors="replace").strip().partition(" ")
         parts[kind, name] = os.fsdecode(body)
@@ -252,9 +252,9 @@ def read_environment(said: bytes, word: str, probes: dict[str, Any]) -> Environm
     )
 
 
-def _disk(said: str, free: str) -> Disk:
+def _disk(output: str, free: str) -> Disk:
     """`d` behind the path says that it is a directory, `w` that something may be made in it."""
-    path, *words = said.split("\n")
+    path, *words = output.split("\n")
     while words and words[0] not in ("d", "w"):  # a newline in its name
         path = f"{path}\n{words.pop(0)}"
     match = _FREE.search(f"{free}\n")
@@ -288,8 +288,8 @@ class RemoteClockDriver(ClockDriver):
         self.where = f" on {ssh.host}"
 
     def _call(self, *arguments: str) -> tuple[Mapping[str, str] | None, str]:
-        said = self.ssh.call(self.stop, SMI, self.word, *arguments).decode("utf-8", errors="replace")
-        _, _, answer_lines = said.partition(f"\n{self.word}\n")
+        output = self.ssh.call(self.stop, SMI, self.word, *arguments).decode("utf-8", errors="replace")
+        _, _, answer_lines = output.partition(f"\n{self.word}\n")
         lines = answer_lines.split("\n", 3)
         if len(lines) < 4:
             raise ConnectionLostError(f"{self.ssh.host}: its answer about nvidia-smi is cut off")
@@ -306,11 +306,11 @@ class RemoteClockDriver(ClockDriver):
 
     @contextlib.contextmanager
     def hold(self, lock: ClockLockAttempt) -> Iterator[None]:
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as stderr:
             argv = self.ssh.argv(HOLD, self.word, str(lock.gpu), str(lock.target_mhz))
-            process = start(argv, subprocess.PIPE, said)
+            process = start(argv, subprocess.PIPE, stderr)
             try:
-                answer = first_answer(self.ssh, process, self.word, self.stop, said)
+                answer = first_answer(self.ssh, process, self.word, self.stop, stderr)
                 note_lock(lock, answer.decode("utf-8", errors="replace"))
                 yield
             finally:
@@ -403,10 +403,10 @@ class RemoteMachine(Machine):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _keep(self, said: IO[bytes]) -> str:
+    def _keep(self, stderr: IO[bytes]) -> str:
         argv = self.ssh.argv(KEEP, self.word, self.tenths, secrets.token_hex(8))
-        self._keeper = start(argv, subprocess.PIPE, said)
-        return os.fsdecode(first_answer(self.ssh, self._keeper, self.word, self.stop, said))
+        self._keeper = start(argv, subprocess.PIPE, stderr)
+        return os.fsdecode(first_answer(self.ssh, self._keeper, self.word, self.stop, stderr))
 
     @property
     def tenths(self) -> str:
@@ -454,10 +454,11 @@ class RemoteMachine(Machine):
         there, self.files = moved(options, self.directory)
         remote = plan(there, trtexec, Names(Path(self.directory), names.name))
         local = plan(options, trtexec, names)
-        self._there = {here.log: one for here, one in zip(local, remote, strict=True)}
-        self.folders = sorted({str(one.log.parent) for one in remote})
+        self._there = {here.log: there for here, there in zip(local, remote, strict=True)}
+        self.folders = sorted({str(run.log.parent) for run in remote})
         return tuple(
-            replace(here, argv=one.argv, here=here.argv) for here, one in zip(local, remote, strict=True)
+            replace(here, argv=distant.argv, here=here.argv)
+            for here, distant in zip(local, remote, strict=True)
         )
 
     def prepare(self, engine: Path | None) -> None:
@@ -467,12 +468,12 @@ class RemoteMachine(Machine):
         if engine is not None:
             there = next(iter(self._there.values())).engine
             files.append(Sent(engine, str(there.parent), there.name))
-        for one in files:
-            size = one.source.stat().st_size
-            self.note(f"sending {one.source} ({format_bytes(size)}) to {self.ssh.host}")
-            said = self.ssh.call(self.stop, SEND, self.word, one.directory, one.name, source=one.source)
-            if said.strip() != str(size).encode():
-                raise ConnectionLostError(f"{self.ssh.host}: {one.source} did not arrive whole")
+        for sent in files:
+            size = sent.source.stat().st_size
+            self.note(f"sending {sent.source} ({format_bytes(size)}) to {self.ssh.host}")
+            answer = self.ssh.call(self.stop, SEND, self.word, sent.directory, sent.name, source=sent.source)
+            if answer.strip() != str(size).encode():
+                raise ConnectionLostError(f"{self.ssh.host}: {sent.source} did not arrive whole")
 
     def probe(self, *, with_ids: bool) -> dict[str, Any]:
         return probe_remote(self.ssh, self.stop, self.word, with_ids=with_ids)
@@ -494,17 +495,17 @@ class RemoteMachine(Machine):
         for run in runs:
             yield self.command(run), f" > {quoted(str(run.log))}"
             if run.role == BUILD:
-                yield self.ssh.argv(ENGINE, self.word, self.path_of(run)), ""
+                yield self.ssh.argv(ENGINE, self.word, self.remote_engine_path(run)), ""
             for wanted in filter(None, (self.wanted(run), self.cache(run))):
                 yield self.ssh.argv(FETCH, self.word, *(remote for remote, _ in wanted)), ""
 
-    def command(self, one: RunPlan) -> tuple[str, ...]:
+    def command(self, run: RunPlan) -> tuple[str, ...]:
         """The local command that has a run done there."""
-        return self.ssh.argv(RUN, self.word, self.directory, self.tenths, *one.argv)
+        return self.ssh.argv(RUN, self.word, self.directory, self.tenths, *run.argv)
 
     def run(
         self,
-        one: RunPlan,
+        run: RunPlan,
         stop: Stop,
         feed: Callable[[bytes], None],
         tick: Callable[[int | None], None],
@@ -513,16 +514,16 @@ class RemoteMachine(Machine):
         grace_s: float,
     ) -> tuple[ProcessOutcome, RunVerdict | None]:
         """Run to the end, and bring back what it wrote."""
-        said = one.log.with_name(".ssh.txt")
-        said.touch()
-        argv = ("/bin/sh", "-c", _APART, "trex-tui", str(said), *self.command(one))
+        errors = run.log.with_name(".ssh.txt")
+        errors.touch()
+        argv = ("/bin/sh", "-c", _APART, "trex-tui", str(errors), *self.command(run))
         sieve = Sieve(self.word.encode() + b" ", feed)
         life, end = os.pipe()
         with os.fdopen(end, "wb") as ours:
             try:
                 outcome = run_process(
                     argv,
-                    one.log,
+                    run.log,
                     stop,
                     sieve.feed,
                     lambda _: tick(None),
@@ -534,10 +535,10 @@ class RemoteMachine(Machine):
             finally:
                 os.close(life)
         sieve.close()
-        with said.open("rb") as file:
+        with errors.open("rb") as file:
             why = last_line(file)
-        said.unlink()
-        ended = cut_end(one.log, self.word)
+        errors.unlink()
+        ended = cut_end(run.log, self.word)
         if ended is not None:
             code, left = ended
             signal = code - 128 if code > 128 else None
@@ -547,7 +548,7 @@ class RemoteMachine(Machine):
         elif not outcome.stopped:
             return outcome, self._lost(why)
         if outcome.exit_code == 0 and not outcome.stopped:
-            self._bring_back(one)
+            self._bring_back(run)
         return outcome, None
 
     def _lost(self, why: str) -> RunVerdict:
@@ -558,37 +559,37 @@ class RemoteMachine(Machine):
         sentence = f"the connection to {self.ssh.host} was lost" + (f" ({why})" if why else "")
         return RunVerdict(False, LOST_KEY, sentence, remedy)
 
-    def path_of(self, one: RunPlan) -> str:
+    def remote_engine_path(self, run: RunPlan) -> str:
         """The engine of a run, there."""
-        return str(self._there[one.log].engine)
+        return str(self._there[run.log].engine)
 
-    def wanted(self, one: RunPlan) -> list[tuple[str, Path]]:
+    def wanted(self, run: RunPlan) -> list[tuple[str, Path]]:
         """What a run leaves there -> where it is to be here."""
-        there = self._there[one.log]
+        there = self._there[run.log]
         pairs = [
-            (str(remote), local) for (_, remote), (_, local) in zip(there.exports, one.exports, strict=True)
+            (str(remote), local) for (_, remote), (_, local) in zip(there.exports, run.exports, strict=True)
         ]
-        if one.role == BUILD and self.with_engine:
-            pairs.append((str(there.engine), one.engine))
+        if run.role == BUILD and self.with_engine:
+            pairs.append((str(there.engine), run.engine))
         return pairs
 
-    def cache(self, one: RunPlan) -> list[tuple[str, Path]]:
+    def cache(self, run: RunPlan) -> list[tuple[str, Path]]:
         """The timing cache in the same way, if a run leaves one that is wanted."""
         text = self.options.timing_cache if self.options else None
         return (
-            [(f"{self.directory}/timing.cache", Path(text))] if one.role == BUILD and text is not None else []
+            [(f"{self.directory}/timing.cache", Path(text))] if run.role == BUILD and text is not None else []
         )
 
-    def _bring_back(self, one: RunPlan) -> None:
-        if one.role == BUILD:
-            self._engine = self._ask_engine(self.path_of(one))
+    def _bring_back(self, run: RunPlan) -> None:
+        if run.role == BUILD:
+            self._engine = self._ask_engine(self.remote_engine_path(run))
             if self.with_engine and self._engine is not None:
                 self.note(
-                    f"fetching {one.engine.name} ({format_bytes(self._engine[0])}) from {self.ssh.host}"
+                    f"fetching {run.engine.name} ({format_bytes(self._engine[0])}) from {self.ssh.host}"
                 )
-        if pairs := self.wanted(one):
+        if pairs := self.wanted(run):
             self._fetch(pairs)
-        if cache := self.cache(one):
+        if cache := self.cache(run):
             try:
                 self._fetch(cache)
             except OSError as error:  # the engine is worth more
@@ -602,8 +603,8 @@ class RemoteMachine(Machine):
             unpack(stream, [local for _, local in pairs], self.ssh.host)
 
     def _ask_engine(self, engine: str) -> tuple[int, str | None, bytes] | None:
-        said = self.ssh.call(self.stop, ENGINE, self.word, engine)
-        size, _, rest = said.partition(b"\n")
+        output = self.ssh.call(self.stop, ENGINE, self.word, engine)
+        size, _, rest = output.partition(b"\n")
         digest, _, head = rest.partition(b"\n")
         if not size.strip().isdigit():
             return None

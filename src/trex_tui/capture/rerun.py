@@ -77,7 +77,7 @@ _GRAPH_BY_DEFAULT = (11,)
 """From this version on CUDA graph, spin wait and no transfers are defaults."""
 
 
-def options_of(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
+def read_rerun_options(words: Sequence[str], version: str | None) -> tuple[CaptureOptions, tuple[str, ...]]:
     """The options of a run, and in sentences what of it is not as it was.
 
     Args:
@@ -254,8 +254,8 @@ def plan_rerun(
         version: The TensorRT of that run.
         clocks: What the manifest tells of locked clocks.
     """
-    words = list(command) or _of_log(source)
-    options, notes = options_of(words, version)
+    words = list(command) or _read_log_words(source)
+    options, notes = read_rerun_options(words, version)
     locked_mhz = _locked_mhz(clocks)
     if locked_mhz is not None:
         notes = (*notes, f"the GPU clocks were locked to {locked_mhz} MHz, here they are not: {_LOCKING}")
@@ -282,7 +282,7 @@ def _locked_mhz(clocks: ClockLock | None) -> int | None:
     return round(clocks.target_mhz)
 
 
-def _of_log(source: ArtifactSet) -> list[str]:
+def _read_log_words(source: ArtifactSet) -> list[str]:
     path = source.files.get(ArtifactKind.PROFILE_LOG)
     words = list(read_log_options(path, of_timed_run=True).arguments) if path is not None else []
     # The banner does not quote: where an argument had a space, none can be told from the next.

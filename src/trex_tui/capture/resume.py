@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.artifacts.capture_manifest import table_in
-from trex_tui.capture.environment_probe import machine_differences, machine_of
+from trex_tui.capture.environment_probe import identify_machine, machine_differences
 from trex_tui.capture.manifest import Manifest, build_key, file_entry, read_manifest
 from trex_tui.capture.options import CaptureOptions
 from trex_tui.capture.plan import BUILD, Names, RunPlan
@@ -68,12 +68,12 @@ def find_reusable(workspace: Workspace, build: RunPlan, now: Manifest) -> tuple[
             continue
         reason = next(_misfits(manifest, names, build, now), None)
         if reason is None:
-            return Reusable(names, build_of(manifest), manifest["engine"]), reasons
+            return Reusable(names, find_passed_build(manifest), manifest["engine"]), reasons
         reasons.append(f"{names.engine}: {reason}")
     return None, reasons
 
 
-def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+def find_passed_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """The entry of the build that passed, in a manifest; empty if there is none."""
     runs = manifest.get("runs")
     good = [
@@ -84,15 +84,17 @@ def build_of(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return good[-1] if good else {}
 
 
-def machine_of_build(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+def find_build_machine(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the engine was built on; the set may have been measured elsewhere since."""
-    noted = build_of(manifest).get("machine")
-    return noted if isinstance(noted, dict) else machine_of(table_in(table_in(manifest, "host"), "before"))
+    noted = find_passed_build(manifest).get("machine")
+    return (
+        noted if isinstance(noted, dict) else identify_machine(table_in(table_in(manifest, "host"), "before"))
+    )
 
 
 def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Manifest) -> Iterator[str]:
     """Why the engine cannot be used, cheapest question first."""
-    run, trtexec = build_of(manifest), now.trtexec
+    run, trtexec = find_passed_build(manifest), now.trtexec
     if not run:
         yield "its build did not pass"
     if run.get("build_key") != build_key(build):
@@ -106,7 +108,7 @@ def _misfits(manifest: Mapping[str, Any], names: Names, build: RunPlan, now: Man
     for name in sorted({*inputs, *now.inputs}):
         if inputs.get(name) != now.inputs.get(name):
             yield f"{name} is not what it was built with"
-    yield from machine_differences(machine_of_build(manifest), machine_of(now.before))
+    yield from machine_differences(find_build_machine(manifest), identify_machine(now.before))
     if not names.engine.is_file():
         if manifest.get("remote"):
             yield "it was not brought back from the machine that built it (--with-engine does)"
@@ -133,12 +135,12 @@ def read_inputs(options: CaptureOptions) -> dict[str, Any]:
     files: dict[str, Path] = {}
     if options.onnx is not None:
         model = Path(options.onnx)
-        places = {one: Path(one) for one in external_data(model)}
+        paths = {location: Path(location) for location in external_data(model)}
         files = {
-            name: model.parent / place
-            for name, place in places.items()
-            if not place.is_absolute() and ".." not in place.parts and "\0" not in name
+            name: model.parent / location
+            for name, location in paths.items()
+            if not location.is_absolute() and ".." not in location.parts and "\0" not in name
         }
         named = (options.calib, *(plugin for plugin in options.plugins if "/" in plugin))
-        files |= {one: Path(one) for one in named if one is not None}
+        files |= {text: Path(text) for text in named if text is not None}
     return {name: file_entry(path) for name, path in sorted(files.items()) if path.is_file()}

@@ -11,7 +11,7 @@ from typing import Protocol
 from trex_tui.artifacts.capture_manifest import NO_GRAPH
 from trex_tui.artifacts.output_files import refusal
 from trex_tui.capture.clocks import ClockLockAttempt, locked_clocks
-from trex_tui.capture.environment_probe import changes, is_unknown, machine_differences, machine_of
+from trex_tui.capture.environment_probe import changes, identify_machine, is_unknown, machine_differences
 from trex_tui.capture.machine import Machine, run_trtexec
 from trex_tui.capture.manifest import Manifest, read_manifest, write_metadata
 from trex_tui.capture.options import CaptureOptions
@@ -19,9 +19,9 @@ from trex_tui.capture.plan import BUILD, Names, RunPlan, plan
 from trex_tui.capture.process import GRACE_S, INTERRUPTED, ProcessOutcome, RunProgress, Stop
 from trex_tui.capture.resume import (
     Reusable,
-    build_of,
+    find_build_machine,
+    find_passed_build,
     find_reusable,
-    machine_of_build,
     read_inputs,
     read_model,
 )
@@ -187,14 +187,14 @@ class _Capture:
             self._inherit_build()
         wish, driver = self.request.lock_clocks, self.machine.clock_driver()
         device = None if wish is None else self.request.options.measured_device()
-        with locked_clocks(wish, device, manifest.before, driver) as (lock, said):
-            for text in said:
+        with locked_clocks(wish, device, manifest.before, driver) as (lock, sentences):
+            for text in sentences:
                 self.view.note(text)
-            manifest.remarks.extend(said if lock is not None and not lock.locked else ())
+            manifest.remarks.extend(sentences if lock is not None and not lock.locked else ())
             failure = self._all_runs(lock, reusable)
         if failure is not None:
-            return replace(failure, remarks=(*failure.remarks, *said[1:]))
-        return self._complete(said[1:])
+            return replace(failure, remarks=(*failure.remarks, *sentences[1:]))
+        return self._complete(sentences[1:])
 
     def _all_runs(self, lock: ClockLockAttempt | None, reusable: Reusable | None) -> CaptureResult | None:
         """Every run in order, up to the first that fails; None if all passed."""
@@ -212,12 +212,12 @@ class _Capture:
         self.manifest.after = self.machine.probe(with_ids=self.request.with_ids)
         return None
 
-    def _complete(self, said: list[str]) -> CaptureResult:
+    def _complete(self, sentences: list[str]) -> CaptureResult:
         """All runs have passed: file the set."""
         manifest = self.manifest
         manifest.status, manifest.ended = "complete", datetime.now(timezone.utc)
         manifest.remarks.extend(changes(manifest.before, manifest.after or {}))
-        manifest.remarks.extend(said)
+        manifest.remarks.extend(sentences)
         remarks = list(dict.fromkeys(manifest.remarks))
         manifest.remarks = remarks
         manifest.write(self.names)
@@ -230,10 +230,10 @@ class _Capture:
         old = read_manifest(target.manifest) if self.workspace.keeps_build else None
         if old is not None and old["engine"].get("sha256") == self.manifest.engine["sha256"]:
             self.manifest.model = old["model"]
-            if build := build_of(old):
-                then = machine_of_build(old)
+            if build := find_passed_build(old):
+                then = find_build_machine(old)
                 self.manifest.runs.append({**build, "machine": then, "reused": True})
-                reasons = machine_differences(then, machine_of(self.manifest.before))
+                reasons = machine_differences(then, identify_machine(self.manifest.before))
                 self.manifest.remarks.extend(f"measured elsewhere than built: {reason}" for reason in reasons)
 
     def _reusable(self, first: RunPlan) -> Reusable | None:
@@ -244,7 +244,7 @@ class _Capture:
         reusable, reasons = find_reusable(self.workspace, first, manifest)
         for reason in reasons:
             self.view.note(f"not resumed from {reason}")
-        if reusable is not None and is_unknown(machine_of(manifest.before)):
+        if reusable is not None and is_unknown(identify_machine(manifest.before)):
             manifest.remarks.append(
                 "the engine was taken over, though nothing here tells which GPU it was built on"
             )
@@ -284,14 +284,14 @@ class _Capture:
             return self._give_up(run, RunVerdict(False, "interrupted", "interrupted"), progress)
         return None
 
-    def _keep_attempt(self, one: RunPlan) -> None:
+    def _keep_attempt(self, run: RunPlan) -> None:
         """The log of a failed attempt: where readers of sets do not look, and people are told."""
         kept = self.names.directory / f".{self.names.name}.attempts"
         kept.mkdir(exist_ok=True)
-        target = kept / f"{one.number}.{one.log.name}"
-        one.log.rename(target)
+        target = kept / f"{run.number}.{run.log.name}"
+        run.log.rename(target)
         self.manifest.runs[-1]["log"] = str(target.relative_to(self.names.directory))
-        for _, path in one.exports:
+        for _, path in run.exports:
             path.unlink(missing_ok=True)
 
     def _run(self, run: RunPlan, number: int, total: int) -> tuple[RunVerdict, RunProgress]:

@@ -66,7 +66,7 @@ class Ssh:
     def argv(self, script: str, *arguments: str) -> tuple[str, ...]:
         """The local command that has `/bin/sh` of the other side run a script with arguments."""
         remote = shlex.join(("exec", "/bin/sh", "-c", script, "trex-tui", *arguments))
-        options = [word for one in _OPTIONS for word in ("-o", one)]
+        options = [word for option in _OPTIONS for word in ("-o", option)]
         config = () if self.config is None else ("-F", self.config)
         return ("ssh", "-T", *config, *options, "--", self.host, remote)
 
@@ -197,16 +197,16 @@ def checked_hosts(hosts: Sequence[str], environ: Mapping[str, str] = os.environ)
     for host in hosts:
         if not host or host.startswith("-") or not host.isprintable() or " " in host:
             raise TrexError(f"--host {host!r}: not the name of a machine")
-    folders = [folder_of(host) for host in hosts]
+    folders = [folder_name(host) for host in hosts]
     twice = next((host for host, folder in zip(hosts, folders, strict=True) if folders.count(folder) > 1), "")
     if twice:
         raise TrexError(f"--host {twice}: there twice, or it cannot be told from another in a directory name")
     return [Ssh(host, environ.get(CONFIG_VARIABLE) or None) for host in hosts]
 
 
-def folder_of(host: str) -> str:
+def folder_name(host: str) -> str:
     """What the directory of a machine is called: its name, without what means something in a path."""
-    kept = "".join(one if one.isalnum() or one in "-_.@" else "_" for one in host)
+    kept = "".join(char if char.isalnum() or char in "-_.@" else "_" for char in host)
     return f"_{kept[1:]}" if kept.startswith(".") else kept
 
 
@@ -407,14 +407,14 @@ def _inputs(spec: str | None, send: object) -> str | None:
 
 
 def _beside(model: Sent, location: str) -> Sent:
-    place = PurePosixPath(location)
-    if place.is_absolute() or ".." in place.parts or "\0" in location:
+    path = PurePosixPath(location)
+    if path.is_absolute() or ".." in path.parts or "\0" in location:
         raise TrexError(f"{model.source}: its weights lie at {location!r}, outside of its directory")
-    source = model.source.parent / place
+    source = model.source.parent / path
     if not source.is_file():
         raise TrexError(f"{model.source}: its weights are missing: {source}")
-    folder = "" if str(place.parent) == "." else f"/{place.parent}"
-    return Sent(source, f"{model.directory}{folder}", place.name, is_for_build=True)
+    folder = "" if str(path.parent) == "." else f"/{path.parent}"
+    return Sent(source, f"{model.directory}{folder}", path.name, is_for_build=True)
 
 
 def external_data(model: Path) -> list[str]:
@@ -457,16 +457,16 @@ class Sieve:
         if self.is_over:
             return
         data = self.kept + data
-        place = data.find(self.mark)
-        if place >= 0:
+        position = data.find(self.mark)
+        if position >= 0:
             self.is_over, self.kept = True, b""
         else:
             longest = min(len(data), len(self.mark) - 1)
             kept = next((n for n in range(longest, 0, -1) if self.mark.startswith(data[-n:])), 0)
-            place = len(data) - kept
-            self.kept = data[place:]
-        if place:
-            self.sink(data[:place])
+            position = len(data) - kept
+            self.kept = data[position:]
+        if position:
+            self.sink(data[:position])
 
     def close(self) -> None:
         """No more comes: what was kept back was no mark."""
@@ -488,11 +488,11 @@ def cut_end(log: Path, word: str) -> tuple[int, int] | None:
         begin = max(0, file.seek(0, os.SEEK_END) - _TAIL)
         file.seek(begin)
         tail = file.read()
-        place = tail.rfind(word.encode() + b" ")
-        words = tail[place:].split() if place >= 0 else []
+        position = tail.rfind(word.encode() + b" ")
+        words = tail[position:].split() if position >= 0 else []
         if len(words) != 3 or not tail.endswith(b"\n") or not (words[1] + words[2]).isdigit():
             return None
-        file.truncate(begin + place)
+        file.truncate(begin + position)
     return int(words[1]), int(words[2])
 
 

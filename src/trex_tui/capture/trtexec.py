@@ -45,14 +45,14 @@ class FlagTable:
     releases: tuple[tuple[str, Version], ...]
     known_in: Mapping[str, frozenset[int]]
 
-    def release_of(self, version: Version) -> int:
+    def release_index(self, version: Version) -> int:
         """Index of the newest known release that is not newer than `version`; the oldest for what is older than all."""
         older = [index for index, (_, release) in enumerate(self.releases) if release <= version]
         return older[-1] if older else 0
 
     def has(self, flag: str, version: Version) -> bool:
         """Whether the release that stands for `version` reads the option."""
-        return self.release_of(version) in self.known_in.get(flag, frozenset())
+        return self.release_index(version) in self.known_in.get(flag, frozenset())
 
     def is_listed(self, flag: str) -> bool:
         return flag in self.known_in
@@ -240,9 +240,9 @@ def _places(environ: Mapping[str, str], root: Path) -> Iterator[tuple[Path, str]
     homes = [root / below for below in _BELOW]
     if environ.get("HOME"):
         homes.append(Path(environ["HOME"]))
-    unpacked = [found for home in homes for found in home.glob(_UNPACKED)]
-    for directory_found in sorted(unpacked, key=_numbers, reverse=True):
-        yield directory_found / "trtexec", str(directory_found)
+    unpacked = [path for home in homes for path in home.glob(_UNPACKED)]
+    for path in sorted(unpacked, key=_numbers, reverse=True):
+        yield path / "trtexec", str(path)
 
 
 def _numbers(directory: Path) -> tuple[list[int], str]:

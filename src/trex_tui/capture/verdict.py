@@ -108,8 +108,8 @@ def _failed(outcome: ProcessOutcome, seen: RunProgress) -> RunVerdict:
         return RunVerdict(
             False, "crashed", f"trtexec crashed ({_signal_name(outcome.signal)})", "the log shows after what"
         )
-    said = next((text for text in seen.errors if text.strip()), "")
-    quote = f": {said[:_LONGEST_QUOTE]}" if said else ""
+    first_error = next((text for text in seen.errors if text.strip()), "")
+    quote = f": {first_error[:_LONGEST_QUOTE]}" if first_error else ""
     return RunVerdict(False, "unknown", f"trtexec ended with exit code {outcome.exit_code}{quote}")
 
 

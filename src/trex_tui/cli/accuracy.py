@@ -17,7 +17,7 @@ from trex_tui.analysis.gates import Gate, parse_gate
 from trex_tui.artifacts.discover import COMPARISON_ENDING
 from trex_tui.artifacts.naming import stem_of
 from trex_tui.capture.options import check_readable
-from trex_tui.capture.plan import flag_of
+from trex_tui.capture.plan import flag_name
 from trex_tui.capture.process import stop_on_signals
 from trex_tui.capture.trtexec import find_trtexec
 from trex_tui.cli.output import complain
@@ -45,7 +45,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     Raises:
         TrexError: Files or options make no sense, the two cannot be compared, or trtexec fails.
     """
-    request = request_of(options)
+    request = build_request(options)
     further = against_model(options, request)
     needs_trtexec = not (is_onnx(request.reference) and is_onnx(request.test))
     if needs_trtexec and os.name != "posix":
@@ -55,7 +55,9 @@ def run_accuracy(options: argparse.Namespace) -> int:
     try:
         with stop_on_signals() as stop:
             result = run_comparison(request, trtexec, stop, view.step)
-            others = {name: run_comparison(one, trtexec, stop, view.step) for name, one in further.items()}
+            others = {
+                name: run_comparison(against, trtexec, stop, view.step) for name, against in further.items()
+            }
     except InterruptedRunError:
         view.clear()
         complain("interrupted; nothing is kept")
@@ -74,7 +76,7 @@ def run_accuracy(options: argparse.Namespace) -> int:
     return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
 
 
-def request_of(options: argparse.Namespace) -> AccuracyRequest:
+def build_request(options: argparse.Namespace) -> AccuracyRequest:
     """What the options ask for.
 
     Raises:
@@ -85,8 +87,8 @@ def request_of(options: argparse.Namespace) -> AccuracyRequest:
     reference = check_readable("--ref", options.ref) if options.ref else _model(options.onnx)
     test = check_readable("--test", options.test)
     for argument in options.trtexec_arguments:
-        if flag_of(argument) in _OURS:
-            raise TrexError(f"{flag_of(argument)} behind --: accuracy sets it itself")
+        if flag_name(argument) in _OURS:
+            raise TrexError(f"{flag_name(argument)} behind --: accuracy sets it itself")
     tolerance = None
     if options.rtol is not None or options.atol is not None:
         tolerance = (options.rtol or 0.0, options.atol or 0.0)
@@ -156,12 +158,12 @@ def default_outdir(test: Path) -> Path:
 
 
 def _type(text: str) -> DataType:
-    found = parse_data_type(text)
-    if found is None:
+    dtype = parse_data_type(text)
+    if dtype is None:
         raise TrexError(
-            f"--input-type: there is no type {text!r}; known are {', '.join(one.value for one in DataType)}"
+            f"--input-type: there is no type {text!r}; known are {', '.join(known.value for known in DataType)}"
         )
-    return found
+    return dtype
 
 
 def _print(
@@ -175,14 +177,14 @@ def _print(
         against = {name: other.difference for name, other in others.items()}
         print_json({**result.difference, **({"against_onnx": against} if against else {})})
     else:
-        from trex_tui.artifacts.accuracy import accuracy_of
+        from trex_tui.artifacts.accuracy import parse_accuracy
         from trex_tui.report.render_text import print_sections
         from trex_tui.report.views.accuracy import accuracy_sections
 
         sections = [
             section
-            for one in (result, *others.values())
-            for section in accuracy_sections(accuracy_of(one.difference, request.test))
+            for run in (result, *others.values())
+            for section in accuracy_sections(parse_accuracy(run.difference, request.test))
         ]
         print_text(partial(print_sections, sections))
     if request.outdir is not None:

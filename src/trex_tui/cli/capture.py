@@ -113,14 +113,14 @@ def requests_by_host(hosts: list[str], request: CaptureRequest) -> list[tuple[Ss
     Raises:
         TrexError: A machine has no name or is there twice, or a timing cache cannot be written.
     """
-    from trex_tui.capture.ssh import checked_hosts, folder_of
+    from trex_tui.capture.ssh import checked_hosts, folder_name
 
     machines = checked_hosts(hosts)
     if len(machines) == 1:
         return [(machines[0], request)]
     requests = []
     for ssh in machines:
-        folder, options = folder_of(ssh.host), request.options
+        folder, options = folder_name(ssh.host), request.options
         if options.timing_cache is not None:
             options = replace(options, timing_cache=f"{options.timing_cache}.{folder}")
             checked_cache(options.timing_cache or "")
@@ -135,16 +135,16 @@ def _capture_over_ssh(options: argparse.Namespace, request: CaptureRequest) -> t
     complete: list[Path] = []
     with stop_on_signals() as stop:
         if options.dry_run:
-            for ssh, one in jobs:
-                _print_remote_commands(options, ssh, one, stop)
+            for ssh, host_request in jobs:
+                _print_remote_commands(options, ssh, host_request, stop)
             return _OK, None
-        for _, one in jobs:
-            one.check_target()  # before anybody is bothered
-        for ssh, one in jobs:
+        for _, host_request in jobs:
+            host_request.check_target()  # before anybody is bothered
+        for ssh, host_request in jobs:
             view = make_view(sys.stderr) if len(jobs) == 1 else CaptureView(sys.stderr, f"{ssh.host}: ")
             with view:
-                codes.append(_capture_on(options, ssh, one, stop, view))
-            complete += [one.outdir] if codes[-1] == _OK else []
+                codes.append(_capture_on(options, ssh, host_request, stop, view))
+            complete += [host_request.outdir] if codes[-1] == _OK else []
             if stop.times:
                 break
     for outdir in complete:

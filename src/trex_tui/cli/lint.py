@@ -134,14 +134,14 @@ def _print_remarks(report: LintReport) -> None:
     from trex_tui.cli.output import complain
     from trex_tui.crash_log import where_noted
 
-    of_engines = (diagnostic for one in report.engines for diagnostic in one.engine.diagnostics)
+    of_engines = (diagnostic for linted in report.engines for diagnostic in linted.engine.diagnostics)
     for diagnostic in (*report.diagnostics, *of_engines):
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     noted = where_noted() if report.broken_rules else ""
-    for one in report.engines:
-        for name in one.result.failed:
-            complain(f"warning: {one.engine.name}: rule {name} broke; see what was not checked ({noted})")
-    used = {judged.origin for one in report.engines for judged in one.result.suppressed}
+    for linted in report.engines:
+        for name in linted.result.failed:
+            complain(f"warning: {linted.engine.name}: rule {name} broke; see what was not checked ({noted})")
+    used = {judged.origin for linted in report.engines for judged in linted.result.suppressed}
     for suppression in report.config.suppressions:
         if suppression.origin not in used:
             complain(f"info: {suppression.origin}: suppresses nothing here")

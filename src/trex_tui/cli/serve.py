@@ -21,7 +21,7 @@ MOST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ServeOptions:
     """Where to listen, and how to open what is served."""
 
     host: str = "127.0.0.1"
@@ -39,11 +39,13 @@ def run_serve(options: argparse.Namespace) -> int:
     scan(paths)  # What cannot be opened is told here, not in every browser.
     return serve(
         paths,
-        Options(options.host, options.port, options.optimization_profile, tuple(options.peak), options.ascii),
+        ServeOptions(
+            options.host, options.port, options.optimization_profile, tuple(options.peak), options.ascii
+        ),
     )
 
 
-def command_of(paths: Sequence[str], options: Options) -> list[str]:
+def build_command(paths: Sequence[str], options: ServeOptions) -> list[str]:
     """The arguments of the program that each browser gets; a path that begins with `-` stays a path."""
     arguments = [sys.executable, "-m", "trex_tui", "open"]
     if options.optimization_profile is not None:
@@ -58,7 +60,7 @@ def quoted(arguments: Sequence[str]) -> str:
     return subprocess.list2cmdline(arguments) if os.name == "nt" else shlex.join(arguments)
 
 
-def serve(paths: Sequence[str], options: Options) -> int:
+def serve(paths: Sequence[str], options: ServeOptions) -> int:
     """Serve until Ctrl-C; return the exit code.
 
     Raises:
@@ -77,7 +79,9 @@ def serve(paths: Sequence[str], options: Options) -> int:
 
     host = f"[{options.host}]" if ":" in options.host else options.host
     url = f"http://{host}:{options.port}"
-    server = _private(Server)(quoted(command_of(paths, options)), options.host, options.port, "trex-tui", url)
+    server = _private(Server)(
+        quoted(build_command(paths, options)), options.host, options.port, "trex-tui", url
+    )
     server.console = Console(stderr=True)
     server.serve()
     return 0
@@ -111,11 +115,11 @@ def _private(base: type[Any]) -> type[Any]:
     return PrivateServer
 
 
-def _check_address(options: Options) -> None:
+def _check_address(options: ServeOptions) -> None:
     """Say in a line why nothing can listen there, before anything is started."""
-    place = f"{options.host}:{options.port}"
+    address_text = f"{options.host}:{options.port}"
     if not 0 < options.port <= MOST_PORT:
-        raise TrexError(f"cannot listen on {place}: a port is 1 to {MOST_PORT}")
+        raise TrexError(f"cannot listen on {address_text}: a port is 1 to {MOST_PORT}")
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -125,7 +129,9 @@ def _check_address(options: Options) -> None:
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
     except (OSError, UnicodeError) as error:
-        raise TrexError(f"cannot listen on {place}: {getattr(error, 'strerror', None) or error}") from error
+        raise TrexError(
+            f"cannot listen on {address_text}: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def _is_loopback(host: str) -> bool:

@@ -164,12 +164,12 @@ def _name_directories(directory: Path, runs: Sequence[Times]) -> dict[Path, Time
 
 
 def _make_files(run: Times, options: argparse.Namespace) -> dict[str, str | bytes]:
-    from trex_tui.report.charts.png import png_of
+    from trex_tui.report.charts.png import render_png
 
     files: dict[str, str | bytes] = dict(times_files(run))
     if options.png:
         pictures = [name for name in files if name.endswith(".svg")]
-        files |= {str(Path(name).with_suffix(".png")): png_of(str(files[name])) for name in pictures}
+        files |= {str(Path(name).with_suffix(".png")): render_png(str(files[name])) for name in pictures}
     summary = times_document([run]) | {"files": [_SUMMARY, *files]}
     return {_SUMMARY: json.dumps(summary, indent=2, allow_nan=False) + "\n", **files}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trex_tui.lazy import lazy_names
+from trex_tui import lazy_names
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:

@@ -181,8 +181,8 @@ class Rule:
             name: context.thresholds.get(f"{self.id}.{name}", default)
             for name, default in self.thresholds.items()
         }
-        for found in self.check(context, **limits):
-            yield found if found.rule else replace(found, rule=self.id)
+        for answer in self.check(context, **limits):
+            yield answer if answer.rule else replace(answer, rule=self.id)
 
 
 def rule(
@@ -233,7 +233,7 @@ def strength(
 
     def declare(count: Callable[[Context], Finding | None]) -> Rule:
         def check(context: Context) -> Findings:
-            if any(isinstance(found, Finding) for bad in without for found in bad.look(context)):
+            if any(isinstance(answer, Finding) for other in without for answer in other.look(context)):
                 return
             if praise := count(context):
                 yield replace(praise, confidence=Confidence.HIGH)

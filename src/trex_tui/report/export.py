@@ -201,9 +201,9 @@ def _refuse_png(*, builtin: bool) -> None:
 
 
 def _paint(svg: str) -> tuple[bytes, list[str]]:
-    from trex_tui.report.charts.png import png_of, zoom_of
+    from trex_tui.report.charts.png import choose_zoom, render_png
 
-    content, zoom = png_of(svg), zoom_of(svg)
+    content, zoom = render_png(svg), choose_zoom(svg)
     if zoom >= 1:
         return content, []
     return content, [

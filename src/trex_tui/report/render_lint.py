@@ -47,8 +47,8 @@ def print_lint(report: LintReport, console: Console) -> None:
 
     width = min(console.width, _WIDEST) if console.is_terminal else 0
     name_width = max(20, width - _INDENT - 12) if width else 0
-    for engine in report.engines:
-        for style, indent, line in _engine_lines(engine, name_width):
+    for linted in report.engines:
+        for style, indent, line in _engine_lines(linted, name_width):
             for wrapped in _wrap(line, indent, width):
                 console.print(Text(wrapped, style=style), soft_wrap=True)
 
@@ -140,7 +140,7 @@ _MOST_NAME = 120
 
 def lint_markdown(report: LintReport) -> str:
     """A section per engine: a table of findings, the rest folded away."""
-    return "\n".join(line for engine in report.engines for line in _markdown_section(engine)) + "\n"
+    return "\n".join(line for linted in report.engines for line in _markdown_section(linted)) + "\n"
 
 
 def _markdown_section(report: EngineReport) -> Iterator[str]:
@@ -201,7 +201,7 @@ _COMMANDS = {
 
 def lint_github(report: LintReport) -> str:
     """A line per finding, and one per engine that says what was and what was not looked at."""
-    return "".join(f"{line}\n" for engine in report.engines for line in _github_lines(engine))
+    return "".join(f"{line}\n" for linted in report.engines for line in _github_lines(linted))
 
 
 def _github_lines(report: EngineReport) -> Iterator[str]:
@@ -244,7 +244,7 @@ def lint_document(report: LintReport) -> dict[str, Any]:
         "schema": SCHEMA,
         "fail_on": format_fail_on(report.config.fail_on),
         "fails": report.fails,
-        "engines": [_engine_object(engine) for engine in report.engines],
+        "engines": [_engine_object(linted) for linted in report.engines],
         "diagnostics": [diagnostic_object(diagnostic) for diagnostic in report.diagnostics],
     }
 

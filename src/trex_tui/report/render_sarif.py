@@ -35,7 +35,7 @@ def lint_sarif(report: LintReport, rules: Iterable[Rule]) -> dict[str, Any]:
     """
     listed = sorted(rules, key=lambda rule: rule.id)
     indices = {rule.id: index for index, rule in enumerate(listed)}
-    paths = [path for engine in report.engines for path in engine.engine.files.values()]
+    paths = [path for linted in report.engines for path in linted.engine.files.values()]
     return {
         "$schema": SCHEMA_URI,
         "version": VERSION,
@@ -53,7 +53,7 @@ def lint_sarif(report: LintReport, rules: Iterable[Rule]) -> dict[str, Any]:
                     {"location": {"uri": uri}}
                     for uri in dict.fromkeys(_uri(relative(path)) for path in paths)
                 ],
-                "results": [result for engine in report.engines for result in _results(engine, indices)],
+                "results": [result for linted in report.engines for result in _results(linted, indices)],
                 "columnKind": "unicodeCodePoints",
             }
         ],
@@ -77,12 +77,12 @@ def _invocation(report: LintReport, indices: dict[str, int]) -> dict[str, Any]:
     """What could not be looked at is said here: a result would claim that something was found."""
     notifications = [
         {
-            "level": "warning" if missing.rule in one.result.failed else "note",
-            "message": {"text": printable(f"{one.engine.name}: not checked: {missing.reason}")},
+            "level": "warning" if missing.rule in linted.result.failed else "note",
+            "message": {"text": printable(f"{linted.engine.name}: not checked: {missing.reason}")},
             "associatedRule": {"id": missing.rule, "index": indices[missing.rule]},
         }
-        for one in report.engines
-        for missing in one.result.not_checked
+        for linted in report.engines
+        for missing in linted.result.not_checked
     ]
     return {"executionSuccessful": True, "toolExecutionNotifications": notifications}
 

@@ -197,16 +197,16 @@ class CaptureScreen(Dialog[Chosen]):
             return
         yield from fact_lines(
             [
-                ("Engine", _engine_words(Path(again.options.model))),
+                ("Engine", _describe_engine(Path(again.options.model))),
                 ("New set", f"{again.name} in {again.outdir}; nothing that is there is replaced"),
-                ("trtexec", self._trtexec_words()),
+                ("trtexec", self._describe_trtexec()),
             ],
             _LABEL_WIDTH,
         )
         for note in again.notes:
             yield sentence_line(f"{note[:1].upper()}{note[1:]}.", "$warning")
 
-    def _trtexec_words(self) -> str:
+    def _describe_trtexec(self) -> str:
         if self._trtexec is None:
             return "looking for it …"
         return f"{self._trtexec.version}, {self._trtexec.path} (by {self._trtexec.found_by})"
@@ -228,7 +228,7 @@ class CaptureScreen(Dialog[Chosen]):
         ]
 
 
-def _engine_words(path: Path) -> str:
+def _describe_engine(path: Path) -> str:
     try:
         return f"{path} · {format_bytes(path.stat().st_size)}"
     except OSError:
@@ -433,7 +433,7 @@ class Capturer:
 
     def ask(self) -> None:
         """Show what would be run; nothing is, before a person says so."""
-        again = again_of(self._engine)
+        again = plan_engine_rerun(self._engine)
         if self._app.is_web:
             # Whoever reaches the port may look; to run programs takes an account on this machine.
             again = again.impossible("nothing is run for a browser")
@@ -443,12 +443,12 @@ class Capturer:
         if chosen is not None:
             self._app.push_screen(CaptureRunScreen(chosen, self._services.load_options), self._captured)
 
-    def _captured(self, ended: CaptureEnded | None) -> None:
-        new = ended.engine if ended is not None else None
-        if ended is None or new is None:
+    def _captured(self, result: CaptureEnded | None) -> None:
+        new = result.engine if result is not None else None
+        if result is None or new is None:
             return
         self._services.captured.append(new)
-        for remark in ended.result.remarks if ended.result is not None else ():
+        for remark in result.result.remarks if result.result is not None else ():
             self._app.notify(printable(remark), severity="warning", markup=False, timeout=10)
         options = {
             "compare": f"compare it with {_name(self._engine)}",
@@ -465,7 +465,7 @@ class Capturer:
             self._screen.open_other(new, others=(self._engine,), tab="overview")
 
 
-def again_of(engine: Engine) -> Rerun:
+def plan_engine_rerun(engine: Engine) -> Rerun:
     """How the engine would be measured once more."""
     capture = engine.capture
     command, clocks = (capture.command, capture.clocks) if capture is not None else ((), None)

@@ -33,20 +33,22 @@ from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import muted, textual_columns
-from trex_tui.widgets.table_model import Column as TableColumn
+from trex_tui.widgets.table_model import Column
 
 STAKE = "stake_ms"
 
 
-def finding_columns() -> list[TableColumn[Entry]]:
+def finding_columns() -> list[Column[Entry]]:
     """The columns of the findings, with the colours of a terminal."""
-    by_severity = {"style": lambda entry: severity_style(entry.severity)}
+
+    def colour(entry: Entry) -> str:
+        return severity_style(entry.severity)
+
     return textual_columns(
         SCREEN_COLUMNS,
-        mark=by_severity,
-        rule=by_severity,
+        mark={"style": colour},
+        rule={"style": colour},
         title={"style": lambda entry: "" if entry.severity in LEVELS else "$muted"},
-        layers={"format": str},
         where={"style": muted},
         confidence={"style": muted},
     )

@@ -17,6 +17,7 @@ from trex_tui.analysis.memory import LiveTensor, MemoryTotal, live_at, memory_by
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.report.document import Cell, Column, Table
+from trex_tui.report.views.engine import describe_weights
 from trex_tui.report.views.memory import (
     MOST_TENSORS,
     MemoryFigures,
@@ -27,7 +28,6 @@ from trex_tui.report.views.memory import (
     main_column,
     memory_figures,
     unknown_sentences,
-    weights_sentence,
 )
 from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.services import compute
@@ -45,7 +45,7 @@ _SIZE, _SPAN, _GAP = 9, 9, 2
 
 
 class MemoryPane(LayerTablePane):
-    """Live activations along the execution, the layers as a table, and totals and live tensors as text."""
+    """Live activations over the execution, the layers as a table, totals and live tensors."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.MEMORY)
 
@@ -69,7 +69,7 @@ class MemoryPane(LayerTablePane):
             yield self.words
 
     def _fill(self) -> None:
-        """Look at the layers when somebody first looks at them: an engine must open without waiting for that."""
+        """Fill the table when first shown, so that an engine opens faster."""
         if self._is_filled:
             return
         self._is_filled = True
@@ -98,7 +98,7 @@ class MemoryPane(LayerTablePane):
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show these layers and their totals; what is live depends on all layers."""
+        """Show these layers and their totals; live memory is of all layers."""
         self._fill()
         self._layers, self._is_filtered, self._totals = layers, bool(filter_text), None
         self.table.set_visible([layer.index for layer in layers] if filter_text else None)
@@ -182,14 +182,14 @@ class MemoryPane(LayerTablePane):
         if self._totals is None:
             self._totals = memory_by_kind(self._layers)
         which = f"Of the {plural(len(self._layers), 'layer')} that match the filter"
-        facts = [("All weights", weights_sentence(self.engine, self._layers))]
+        facts = [("All weights", describe_weights(self.engine, self._layers))]
         first = [*([sentence_line(which, "$warning")] if self._is_filtered else []), *fact_lines(facts)]
         tables = bar_lines(_total_tables(self._totals), width)
         return [first, *([TextLine(line) for line in lines] for lines in tables)]
 
 
 def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
-    """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
+    """Format a line per tensor; names take a line of their own where they do not fit."""
     types = [printable(value.type) for value in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
     room = width - _SIZE - _SPAN - widest - 3 * _GAP

@@ -89,7 +89,6 @@ _TENSOR_CORES = {"yes": "$success", "no": "$warning"}
 
 
 def kind_style_of(name: str) -> str:
-    """Style of a kind by its name."""
     return kind_style(LayerKind(name))
 
 

@@ -158,7 +158,6 @@ class BlockTable(ExpandableTable[BlockRow]):
     # Order
 
     def set_order(self, order: Order) -> None:
-        """Order the blocks; the cursor stays on its row."""
         shown = {block.index for block in self._blocks}
         self.order = order
         self.all_blocks = ordered(self.all_blocks, order)

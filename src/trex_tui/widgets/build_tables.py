@@ -156,7 +156,6 @@ _LAYER_KEYS = ("tactics", "skipped", "chosen_ms", "fastest_ms", "margin_pct", "n
 
 
 def layer_columns(facts: BuildFacts) -> list[Column[TunedLayer]]:
-    """The layers that were tuned."""
     strategy = ("strategy",) if len(facts.trace.strategies) > 1 else ()
     tie_style = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
     return _columns(
@@ -191,7 +190,6 @@ def _tactic_style(row: TacticRow) -> str:
 
 
 def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
-    """All tactics of a layer."""
     operator = ("operator",) if any(row.operator for row in rows) else ()
     style = {"style": _tactic_style}
     columns = _columns(
@@ -290,7 +288,6 @@ class Tables(NamedTuple):
 
 
 def make_tables() -> Tables:
-    """Tables that have no rows yet."""
     return Tables(
         Outline(_outline(build.PHASE_OUTLINE, count={"style": muted}), id="build-phases"),
         Outline(_outline(build.PASS_OUTLINE, name={"style": _step_style}), id="build-passes"),
@@ -407,7 +404,6 @@ def _pass_summary(trace: BuildTrace) -> str:
 
 
 def tactics_summary(tuned: TunedLayer) -> str:
-    """A line about the tactics of a layer; what the letters mean comes first."""
     return f"{LEGEND} · {plural(tuned.tactics, 'tactic')}"
 
 
@@ -454,5 +450,4 @@ def memory_text(facts: BuildFacts, item: Any, width: int, height: int) -> list[T
 
 
 def chart_text(lines: Sequence[ChartLine]) -> list[TextLine]:
-    """Lines of a chart as lines of text."""
     return [TextLine(Content.assemble(*line)) for line in lines]

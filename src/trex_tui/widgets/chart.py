@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from trex_tui.report.charts.grid import Line, cells_of
+from trex_tui.report.charts.grid import Line, split_cells
 
 _GAP = "  "
 
@@ -102,13 +102,13 @@ class ChartList(Widget):
     def _visible(self) -> range:
         """The titles that there is room for in a row: the current one, and neighbours on both sides in turn."""
         first = last = self._current
-        used = len(self._counter) + len(_GAP) + len(cells_of(self._label(self._current)))
+        used = len(self._counter) + len(_GAP) + len(split_cells(self._label(self._current)))
         has_grown = True
         while has_grown:
             has_grown = False
             for index in (last + 1, first - 1):
                 if 0 <= index < len(self._titles):
-                    needed = len(_GAP) + len(cells_of(self._label(index)))
+                    needed = len(_GAP) + len(split_cells(self._label(index)))
                     if used + needed <= self.content_size.width:
                         used += needed
                         first, last, has_grown = min(first, index), max(last, index), True
@@ -127,7 +127,7 @@ class ChartList(Widget):
         start = len(self._counter)
         for index in self._visible:
             start += len(_GAP)
-            end = start + len(cells_of(self._label(index)))
+            end = start + len(split_cells(self._label(index)))
             if start <= x < end:
                 return index
             start = end

@@ -103,8 +103,6 @@ def _needed(facts: list[Fact]) -> int:
 
 
 class EngineHeader(Widget):
-    """One line; facts that do not fit are left out, the name and the latency last."""
-
     DEFAULT_CSS = """
     EngineHeader {
         height: 1;
@@ -139,8 +137,6 @@ SHORT_TITLE = 4
 
 @dataclass
 class TabChosen(Message):
-    """A person clicked on a tab."""
-
     tab: str
 
 
@@ -324,7 +320,6 @@ class KeyFooter(Widget):
             start += key.cells + 1
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Say in a sentence what the key does that the mouse is on."""
         key = self.key_at(event.x)
         tooltip = Content(key.tooltip) if key is not None and key.tooltip else None
         if tooltip != self.tooltip:
@@ -339,7 +334,6 @@ class KeyFooter(Widget):
 
 
 def fitting(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
-    """The keys that fit into `width` cells."""
     kept = list(keys)
     for action in reversed(_SPARE):
         if sum(key.cells + 1 for key in kept) <= width + 1:
@@ -349,8 +343,6 @@ def fitting(keys: Sequence[FooterKey], width: int) -> list[FooterKey]:
 
 
 class SummaryLine(Widget):
-    """One line of plain text."""
-
     DEFAULT_CSS = """
     SummaryLine {
         height: 1;

@@ -104,7 +104,6 @@ class ExpandableTable(VirtualTable[Row]):
         return index is not None and self.move_to(self._model.rows[index])
 
     def expandable_keys(self) -> set[Hashable]:
-        """The keys of all rows that something can stand below."""
         keys: set[Hashable] = set()
         pending = list(self.rows_below(None))
         while pending:

@@ -123,7 +123,6 @@ class FilterBar(Vertical):
         return self.display
 
     def open(self, text: str) -> None:
-        """Show the line and put the cursor into it."""
         if not self.is_open:
             self._focused_before = self.screen.focused
         self._is_cancelled = False

@@ -103,7 +103,6 @@ class LayerTree(ExpandableTable[Entry]):
 
     @property
     def current_layer(self) -> Layer | None:
-        """The layer under the cursor; None on a group."""
         row = self.cursor_item
         return row if isinstance(row, Layer) else None
 
@@ -200,12 +199,10 @@ class LayerTree(ExpandableTable[Entry]):
         self.rebuild()
 
     def next_grouping(self) -> None:
-        """Group by the next thing; the cursor stays on its layer."""
         modes = list(Grouping)
         self.group_by(modes[(modes.index(self.grouping) + 1) % len(modes)])
 
     def group_by(self, grouping: Grouping) -> None:
-        """Group by something else; the cursor stays on its layer."""
         layer = self.current_layer
         self.grouping = grouping
         self._root = arrange(self._layers, self.grouping)

@@ -295,8 +295,6 @@ def _name(layer: Layer, room: int) -> str:
 
 @dataclass
 class BoxOpened(Message):
-    """A person wants to go to a layer."""
-
     layer: Layer
 
 
@@ -354,7 +352,6 @@ class NeighbourhoodView(TextView):
         return self.drawing(self.text_width) if self.text_width > 0 else None
 
     def show(self, layer: Layer | None) -> None:
-        """Show a layer between its neighbours, the cursor on it."""
         if layer is not self.centre:
             self.centre = layer
             self._start_over()

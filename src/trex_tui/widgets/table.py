@@ -73,7 +73,6 @@ PARTS = tuple(field.name for field in fields(Looks) if field.name != "row")
 
 
 def component_class(part: str) -> str:
-    """Textual's name for the style of a part."""
     return f"virtual-table--{part.replace('_', '-')}"
 
 
@@ -274,12 +273,10 @@ class TableView(LineScroll, Generic[Row]):
 
     @property
     def columns(self) -> Sequence[Column[Row]]:
-        """All columns, also those that do not fit."""
         return self._model.columns
 
     @property
     def visible_columns(self) -> list[Column[Row]]:
-        """The columns that fit into the current width, from left to right."""
         return [place.column for place in self._place()]
 
     @property
@@ -297,7 +294,6 @@ class TableView(LineScroll, Generic[Row]):
 
     @property
     def title_keys(self) -> Sequence[SortKey]:
-        """The columns whose titles have an arrow."""
         return self._model.sort_keys
 
     @property
@@ -329,7 +325,6 @@ class TableView(LineScroll, Generic[Row]):
         self.refresh()
 
     def validate_current_column(self, key: str | None) -> str | None:
-        """No column is current where `key` names none, for instance from an older configuration."""
         return key if any(column.key == key for column in self.columns) else None
 
     def watch_current_column(self) -> None:
@@ -340,7 +335,6 @@ class TableView(LineScroll, Generic[Row]):
         self.refresh()
 
     def watch_marked(self) -> None:
-        """Show the new marks; the cache tells marked lines from others."""
         self.refresh()
 
     def _row(self, position: int, placed: list[PlacedColumn[Row]], width: int, looks: Looks) -> Strip:
@@ -720,7 +714,6 @@ class VirtualTable(TableView[Row], can_focus=True):
             self.cursor_row = position
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Explain the column whose title the mouse is on."""
         offset = event.get_content_offset(self)
         column = self._column_at(offset.x) if offset is not None and offset.y < HEADER_HEIGHT else None
         tooltip = Text(column.description) if column is not None and column.description else None

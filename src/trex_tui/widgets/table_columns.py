@@ -41,7 +41,6 @@ def textual_columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]
 
 
 def muted(_: object) -> str:
-    """Style of a cell that matters less."""
     return "$muted"
 
 
@@ -90,7 +89,6 @@ _STYLES: dict[str, Callable[[Layer], str]] = {
 
 
 def latency_columns(engine: Engine) -> list[Column[Layer]]:
-    """The columns of the latency table, most telling first."""
     return [_latency_column(engine, name, width, priority) for name, width, priority in _LATENCY_LAYOUT]
 
 

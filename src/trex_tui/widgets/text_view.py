@@ -84,7 +84,6 @@ def _end_in(text: str, start: int, room: int) -> int:
 
 
 def wrap_lines(lines: Iterable[TextLine], width: int) -> list[Content]:
-    """Lines as they stand in `width` cells."""
     return [part for line in lines for part in line.wrap(width)]
 
 
@@ -93,12 +92,10 @@ LABEL_WIDTH = 13
 
 
 def heading_line(text: str) -> TextLine:
-    """The title of a section."""
     return TextLine(Content.styled(printable(text), "bold $primary"))
 
 
 def sentence_line(text: str, style: str = "") -> TextLine:
-    """A paragraph."""
     return TextLine(Content.styled(printable(text), style))
 
 
@@ -134,7 +131,6 @@ MOVES: tuple[BindingType, ...] = (
 
 
 def scroll_half_page(widget: Widget, direction: int) -> None:
-    """Scroll by half of what is in view."""
     widget.scroll_relative(y=direction * max(1, widget.size.height // 2), animate=False)
 
 
@@ -187,7 +183,6 @@ class TextBlock(Widget):
         self.renew()
 
     def renew(self) -> None:
-        """Make the lines anew."""
         self._wrapped = None
         self.refresh(layout=True)
 
@@ -233,7 +228,6 @@ class TextView(LineScroll, can_focus=True):
         return self._make(width) if self._make else ()
 
     def renew(self) -> None:
-        """Make the lines anew."""
         self._wrapped = None
         self._fit()
 

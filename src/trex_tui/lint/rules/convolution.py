@@ -342,7 +342,7 @@ def _find_conversions(context: Context, layer: Layer, *, both_sides: bool) -> li
     ]
     for reader in context.consumers(layer) if both_sides else ():
         behind = context.consumers(reader) if reader.kind is LayerKind.POOLING else [reader]
-        conversions += [one for one in behind if one.kind is LayerKind.REFORMAT]
+        conversions += [layer for layer in behind if layer.kind is LayerKind.REFORMAT]
     return conversions
 
 

@@ -120,8 +120,8 @@ def pointwise_chain(context: Context) -> Findings:
         if path is None or not _is_chainable(context, path[1]) or layer.stream != path[1].stream:
             continue
         reader = path[1]
-        between = [one for one in path[0] if one.kind is LayerKind.REFORMAT and takes_time(one)]
-        shorter = min((layer, reader), key=lambda one: one.latency_ms or 0.0)
+        between = [step for step in path[0] if step.kind is LayerKind.REFORMAT and takes_time(step)]
+        shorter = min((layer, reader), key=lambda pointwise: pointwise.latency_ms or 0.0)
         reformats = f", with {plural(len(between), 'reformat')} between" if between else ""
         yield finding(
             f"{quote_layer(layer)} and {quote_layer(reader)} work element by element one after the other{reformats}: "
@@ -246,7 +246,9 @@ def _find_split_normalization(context: Context) -> Iterator[tuple[Layer, Layer]]
     for layer in context.layers:
         tactic = context.tactic(layer)
         if tactic and tactic.operators[:4] == ("Add", "Sqrt", "Div", "Mul"):
-            firsts = [one for one in context.producers(layer) if _ends_with_statistics(context, one)]
+            firsts = [
+                producer for producer in context.producers(layer) if _ends_with_statistics(context, producer)
+            ]
             if len(firsts) == 1:
                 yield firsts[0], layer
 

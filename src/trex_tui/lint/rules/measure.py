@@ -101,7 +101,7 @@ def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findi
         yield from stated
         return
     verdict = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Verdict.STABLE else ""
-    stated_cv = next((one.evidence[0].value for one in stated), None)
+    stated_cv = next((warning.evidence[0].value for warning in stated), None)
     spread = "its spread is unknown"
     if cv is not None:
         spread = f"coefficient of variance {cv:.1f} %"

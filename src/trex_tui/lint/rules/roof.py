@@ -95,7 +95,7 @@ def _may_reach(context: Context, layer: Layer, point: RooflinePoint) -> bool:
         return False
     shortest = context.floor_ms
     if shortest is None:  # an engine of few layers
-        shortest = min((one.latency_ms for one in context.layers if one.latency_ms), default=0.0)
+        shortest = min((layer.latency_ms for layer in context.layers if layer.latency_ms), default=0.0)
     return (point.roof_ms or 0.0) >= shortest and (layer.latency_ms or 0.0) > TIMES_FLOOR * shortest
 
 

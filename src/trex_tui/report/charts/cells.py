@@ -16,11 +16,11 @@ from trex_tui.report.charts.figure import (
     SECONDARY,
     WARNING,
     Bars,
-    Block,
     Blocks,
     Chart,
     Columns,
     Histogram,
+    IcicleBlock,
     Key,
     Lines,
     Mark,
@@ -31,7 +31,7 @@ from trex_tui.report.charts.figure import (
     Subject,
     Tick,
 )
-from trex_tui.report.charts.grid import Grid, Line, Span, apart, cells_of, shorten, wrapped
+from trex_tui.report.charts.grid import CellSpan, Grid, Line, apart, shorten, split_cells, wrap_words
 from trex_tui.report.charts.sampling import (
     EXTREMES,
     MEDIANS,
@@ -56,7 +56,7 @@ def draw(chart: Chart, subject: Subject, width: int, height: int) -> tuple[Line,
     grid = Grid(width, height)
     _draw_title(grid, chart.title, subject if figure.marks_layer and figure.form else None)
     words = [(text, "") for text in figure.words] + [(text, WARNING) for text in figure.missing]
-    lines = [Span(part, style) for text, style in words for part in wrapped(printable(text), width)]
+    lines = [CellSpan(part, style) for text, style in words for part in wrap_words(printable(text), width)]
     rows = height - 1 - min(len(lines), max(2, height // 3))
     if figure.form is None or width < _LEAST_PLOT[0] or rows < _LEAST_PLOT[1]:
         _draw_words(grid, lines, 2 if height > len(lines) + 2 else 1)
@@ -72,15 +72,15 @@ def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
         return
     layer = subject.current
     hidden = "" if subject.shown_current else ", which the filter hides"
-    room = grid.width - len(cells_of(title)) - 3
+    room = grid.width - len(split_cells(title)) - 3
     start = f"{HERE} layer {layer.index}"
     name = f"{start}  {shorten(layer.name, room - len(start) - len(hidden) - 2)}{hidden}"
     shown = name if room > len(start) + len(hidden) + 12 else start
     if room >= len(start):
-        grid.put(grid.width - len(cells_of(shown)), 0, shown, HERE_STYLE)
+        grid.put(grid.width - len(split_cells(shown)), 0, shown, HERE_STYLE)
 
 
-def _draw_words(grid: Grid, lines: Sequence[Span], first: int) -> None:
+def _draw_words(grid: Grid, lines: Sequence[CellSpan], first: int) -> None:
     """The sentences from a row on; an ellipsis where they are more than there is room for."""
     for row, line in enumerate(lines[: grid.height - first], start=first):
         is_cut = row == grid.height - 1 and row - first + 1 < len(lines)
@@ -97,7 +97,7 @@ def paint(form: object, part: Grid) -> None:
 # Legends
 
 
-def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[list[Span]]:
+def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[list[CellSpan]]:
     """Entries in rows; what there is no row for is named at the end without its colour, or counted at least.
 
     Args:
@@ -105,12 +105,12 @@ def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[
         width: Cells of the rows below it.
         most: How many rows there may be.
     """
-    rows: list[list[Span]] = [[]]
+    rows: list[list[CellSpan]] = [[]]
     left = room
     for index, key in enumerate(keys):
         gap = "  " if rows[-1] else ""
-        span = Span(f"{gap}{key.sign} {key.text}" if key.sign else key.text, key.style)
-        cells = len(cells_of(span.text))
+        span = CellSpan(f"{gap}{key.sign} {key.text}" if key.sign else key.text, key.style)
+        cells = len(split_cells(span.text))
         if cells > left:
             if len(rows) == most:
                 return [*rows[:-1], _with_rest(rows[-1], [rest.text for rest in keys[index:]], left)]
@@ -121,25 +121,25 @@ def _legend_rows(keys: Sequence[Key], room: int, width: int, most: int) -> list[
     return rows
 
 
-def _with_rest(row: Sequence[Span], rest: Sequence[str], left: int) -> list[Span]:
+def _with_rest(row: Sequence[CellSpan], rest: Sequence[str], left: int) -> list[CellSpan]:
     """The last row with words for what is left out, which take the place of entries where there is no room beside them."""
     names = [name for text in rest for name in text.split(", ")]
     words = f"  also {', '.join(names)}"
-    if len(cells_of(words)) <= left:
-        return [*row, Span(words, MUTED)]
+    if len(split_cells(words)) <= left:
+        return [*row, CellSpan(words, MUTED)]
     words = f"  +{len(names)} more"
     if row and len(words) > left:
         last = row[-1].text
-        return _with_rest(row[:-1], [last.strip().partition(" ")[2], *rest], left + len(cells_of(last)))
-    return [*row, Span(shorten(words, left), MUTED)]
+        return _with_rest(row[:-1], [last.strip().partition(" ")[2], *rest], left + len(split_cells(last)))
+    return [*row, CellSpan(shorten(words, left), MUTED)]
 
 
-def _put_row(part: Grid, y: int, row: Sequence[Span]) -> None:
+def _put_row(part: Grid, y: int, row: Sequence[CellSpan]) -> None:
     """Write entries at the right end of a row."""
-    x = part.width - sum(len(cells_of(span.text)) for span in row)
+    x = part.width - sum(len(split_cells(span.text)) for span in row)
     for span in row:
         part.put(x, y, span.text, span.style)
-        x += len(cells_of(span.text))
+        x += len(split_cells(span.text))
 
 
 # Axes
@@ -176,19 +176,19 @@ def plot_area(
     part = part.part(0, heading - 1, part.width, part.height - heading + 1)
     rows = part.height - 3 - has_unit_line
     y_ticks = y.ticks(max(2, min(8, rows // 2)))
-    gutter = max((len(cells_of(label)) for _, label in y_ticks), default=0) + 1
+    gutter = max((len(split_cells(label)) for _, label in y_ticks), default=0) + 1
     area = part.part(gutter, 1, part.width - gutter, rows)
     for row in range(rows):
         part.put(gutter - 1, 1 + row, "│", MUTED)
     for fraction, label in y_ticks:
         row = rows - cell_at(fraction, rows)
-        part.put(gutter - 1 - len(cells_of(label)), row, label, MUTED)
+        part.put(gutter - 1 - len(split_cells(label)), row, label, MUTED)
         part.put(gutter - 1, row, "┤", MUTED)
     part.put(gutter - 1, rows + 1, "└" + "─" * area.width, MUTED)
     title_row = rows + 3 if has_unit_line else rows + 2
     title = shorten(x_title, area.width)
-    _x_ticks(part, x, gutter, area, rows + 1, 0 if has_unit_line else len(cells_of(title)) + 2)
-    part.put(gutter + area.width - len(cells_of(title)), title_row, title, MUTED)
+    _x_ticks(part, x, gutter, area, rows + 1, 0 if has_unit_line else len(split_cells(title)) + 2)
+    part.put(gutter + area.width - len(split_cells(title)), title_row, title, MUTED)
     return area
 
 
@@ -196,7 +196,7 @@ def _heading(part: Grid, title: str, keys: Sequence[Key], spare: int) -> int:
     """Write title and legend, and tell in how many rows; up to two more than one where so many are to spare."""
     title = shorten(title, part.width)
     part.put(0, 0, title, MUTED)
-    room = part.width - len(cells_of(title)) - 2
+    room = part.width - len(split_cells(title)) - 2
     rows = _legend_rows(keys, room, part.width, 1 + max(0, min(2, spare)))
     for row, spans in enumerate(rows):
         _put_row(part, row, spans)
@@ -211,7 +211,7 @@ def _x_ticks(
     free = 0
     for fraction, label in ticks:
         column = gutter + cell_at(fraction, area.width)
-        width = len(cells_of(label))
+        width = len(split_cells(label))
         start = max(0, min(column - width // 2, part.width - reserved - width))
         if start < free or abs(start + width // 2 - column) > width:
             continue
@@ -458,7 +458,7 @@ def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
     for each in reversed(series):
         row = row_of(area, y, each.points[-1][1])
         row = row - 1 if row else 1
-        width = len(cells_of(each.name))
+        width = len(split_cells(each.name))
         area.put(
             area.width - (2 * width + 1 if row in taken else width), row, each.name, f"bold {each.style}"
         )
@@ -488,7 +488,7 @@ def _(form: Points, part: Grid) -> None:
         _draw_level(area, mark, row_of(area, y, mark.at))
     for roof in form.roofs:
         row = row_of(area, y, roof.points[-1][1])
-        end = area.width - len(cells_of(roof.name))
+        end = area.width - len(split_cells(roof.name))
         starts = range(end, end - area.width // 3, -4)
         _label(
             area, [(start, line) for start in starts for line in (row - 1, row + 1)], roof.name, roof.style
@@ -526,7 +526,7 @@ def _(form: Bars, part: Grid) -> None:
     table = [form.headings, *(bar.texts for bar in shown)]
     widths = [max(len(row[index]) for row in table) for index in range(len(form.headings))]
     figures = sum(widths) + _GAP * len(widths)
-    longest = max(len(cells_of(shorten(bar.label, part.width))) for bar in shown)
+    longest = max(len(split_cells(shorten(bar.label, part.width))) for bar in shown)
     names = min(longest, max(12, part.width - 2 - figures - _GAP - max(_LEAST_BAR, part.width // 4)))
     start, cells = 2 + names + figures + _GAP, part.width - 2 - names - figures - _GAP
     _put_figures(part, 1, form.headings, widths, 2 + names, MUTED)
@@ -580,7 +580,7 @@ def _(form: Blocks, part: Grid) -> None:
         _paint_block(part, block, rows, form.style(block), form.size(block))
 
 
-def _paint_block(part: Grid, block: Block, rows: int, style: str, size: str) -> None:
+def _paint_block(part: Grid, block: IcicleBlock, rows: int, style: str, size: str) -> None:
     """A block with its edge at the left; names stand where there is room for more than a letter or two."""
     top = block.depth * rows
     background = " on $panel" if block.depth % 2 == 0 else " on $surface"
@@ -594,14 +594,14 @@ def _paint_block(part: Grid, block: Block, rows: int, style: str, size: str) -> 
     names = _name_in(sign + block.label, room, max(1, rows - 1))
     for row, name in enumerate(names):
         part.put(block.start + 1, top + row, name, style + background)
-    size = size if len(cells_of(size)) <= room else size.split("  ")[-1]
-    if rows > 1 and len(cells_of(size)) <= room:
+    size = size if len(split_cells(size)) <= room else size.split("  ")[-1]
+    if rows > 1 and len(split_cells(size)) <= room:
         part.put(block.start + 1, top + len(names), size, background.strip())
 
 
 def _name_in(label: str, room: int, rows: int) -> list[str]:
     """A name in a block, in up to `rows` lines; its head where there is no room to tell head from tail."""
-    cells = cells_of(printable(label))
+    cells = split_cells(printable(label))
     if len(cells) <= room:
         return ["".join(cells)]
     if rows == 1 and room >= _LEAST_IN_MIDDLE:

@@ -373,7 +373,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class IcicleBlock:
     """A module or a layer in the icicle.
 
     Attributes:
@@ -393,14 +393,14 @@ class Block:
     depth: int
     kind: LayerKind | None
     is_here: bool
-    inside: tuple[Block, ...] = field(default=())
+    inside: tuple[IcicleBlock, ...] = field(default=())
 
     @property
     def levels(self) -> int:
         """How many blocks lie on top of each other at most."""
         return 1 + max((block.levels for block in self.inside), default=0)
 
-    def every(self) -> Iterable[Block]:
+    def every(self) -> Iterable[IcicleBlock]:
         """The block and those on top of it."""
         yield self
         for block in self.inside:
@@ -416,9 +416,9 @@ class Blocks:
         size: Its time and its share, in words.
     """
 
-    root: Block
-    style: Callable[[Block], str]
-    size: Callable[[Block], str]
+    root: IcicleBlock
+    style: Callable[[IcicleBlock], str]
+    size: Callable[[IcicleBlock], str]
     keys: Sequence[Key] = ()
 
 
@@ -504,7 +504,7 @@ def as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def number_words(value: float) -> str:
+def format_tick(value: float) -> str:
     """A short label: 0.01, 1, 100, 10 k, 1 M."""
     for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= limit * 0.9999:

@@ -17,14 +17,14 @@ _HEAD = 6
 """Characters of a name's beginning that stay where it is cut to tell it from another."""
 
 
-class Span(NamedTuple):
+class CellSpan(NamedTuple):
     """Text in one style, a theme token such as `bold $accent`; empty for that of plain text."""
 
     text: str
     style: str = ""
 
 
-Line = tuple[Span, ...]
+Line = tuple[CellSpan, ...]
 
 
 def _cell_len(char: str) -> int:
@@ -39,7 +39,7 @@ def _cell_len(char: str) -> int:
     return cell_len(char)
 
 
-def cells_of(text: str) -> list[str]:
+def split_cells(text: str) -> list[str]:
     """The characters of harmless text by cell: an empty string follows a wide one, and marks without a width are dropped."""
     if text.isascii():
         return list(text)
@@ -53,7 +53,7 @@ def cells_of(text: str) -> list[str]:
 
 def shorten(text: str, width: int) -> str:
     """Harmless text of at most `width` cells: head and tail of it, since the tail of a name tells it from its siblings."""
-    cells = cells_of(printable(text))
+    cells = split_cells(printable(text))
     if len(cells) <= width:
         return "".join(cells)
     if width <= 1:
@@ -66,13 +66,13 @@ def shorten(text: str, width: int) -> str:
     return "".join([*head, ELLIPSIS, *(end[1:] if end and end[0] == _TAIL else end)])
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrap_words(text: str, width: int) -> list[str]:
     """Text in lines of at most `width` cells, broken between words, but not between a number and its unit; words longer
     than a line are broken as well."""
     lines: list[str] = []
     line, used = "", 0
     for word in _pieces(text):
-        cells = cells_of(word)
+        cells = split_cells(word)
         if line and used + 1 + len(cells) > width:
             lines.append(line)
             line, used = "", 0
@@ -127,9 +127,9 @@ def _cut_at_difference(whole: Sequence[str], group: Sequence[int], labels: list[
         name = whole[index]
         # Not farther back than that the difference still stands in the label.
         start = max(name.rfind("_", 0, common) + 1, common - max(0, width - _HEAD - 3) // 2)
-        begins = max(_HEAD, width - 1 - len(cells_of(name[start:])))
+        begins = max(_HEAD, width - 1 - len(split_cells(name[start:])))
         head = f"{name[:begins]}{ELLIPSIS}" if start > begins else name[:start]
-        cells = cells_of(head + name[start:])
+        cells = split_cells(head + name[start:])
         labels[index] = "".join(cells) if len(cells) <= width else _first(cells, width - 1) + ELLIPSIS
 
 
@@ -156,7 +156,7 @@ def _numbered(labels: list[str], width: int) -> list[str]:
             while True:
                 number += 1
                 end = f"~{number}"
-                label = _first(cells_of(labels[index]), width - len(end)) + end
+                label = _first(split_cells(labels[index]), width - len(end)) + end
                 if label not in labels:
                     break
             labels[index] = label
@@ -184,7 +184,7 @@ class Grid:
 
     def put(self, x: int, y: int, text: str, style: str = "") -> None:
         """Write text from a cell on. What does not fit is cut; half a wide character becomes a blank."""
-        cells = cells_of(printable(text))[max(0, -x) : max(0, self.width - x)]
+        cells = split_cells(printable(text))[max(0, -x) : max(0, self.width - x)]
         if not cells or not 0 <= y < self.height:
             return
         row, start = self._chars[self._top + y], self._left + max(0, x)
@@ -216,7 +216,7 @@ class Grid:
 
     def label(self, x: int, y: int, text: str, style: str = "") -> bool:
         """Write text where it fits and nothing stands beside it; tell whether it did."""
-        width = len(cells_of(text))
+        width = len(split_cells(text))
         x = max(0, min(x, self.width - width))
         start, end = max(0, x - 1), min(self.width, x + width + 1)
         if not self.is_blank(start, y, end - start):
@@ -233,6 +233,6 @@ def _spans(chars: list[str], styles: list[str]) -> Line:
     spans, x = [], 0
     for style, run in groupby(styles):
         end = x + len(list(run))
-        spans.append(Span("".join(chars[x:end]), style))
+        spans.append(CellSpan("".join(chars[x:end]), style))
         x = end
     return tuple(spans)

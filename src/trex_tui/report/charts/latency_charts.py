@@ -86,7 +86,7 @@ class Queries:
 
 
 @lru_cache(maxsize=4)
-def queries_of(engine: Engine) -> Queries | None:
+def read_queries(engine: Engine) -> Queries | None:
     """The queries of an engine's timing run; None without any. Kept for the last few engines."""
     timing = engine.timing
     if timing is None:
@@ -108,9 +108,9 @@ def queries_of(engine: Engine) -> Queries | None:
 
 
 @lru_cache(maxsize=4)
-def stability_of(engine: Engine) -> Stability | None:
+def judge_stability(engine: Engine) -> Stability | None:
     """What `analysis.stability` finds in the same queries."""
-    queries = queries_of(engine)
+    queries = read_queries(engine)
     if queries is None:
         return None
     starts = None if queries.starts_s is None else [1000.0 * start for start in queries.starts_s]
@@ -119,7 +119,7 @@ def stability_of(engine: Engine) -> Stability | None:
 
 def histogram(subject: Subject) -> Figure:
     """Distribution of the latency of single queries."""
-    queries = queries_of(subject.engine)
+    queries = read_queries(subject.engine)
     if queries is None:
         return Figure((NO_ROWS,))
     ordered, limits = queries.ordered_ms, queries.limits_ms(_TAIL_PCT)
@@ -145,7 +145,7 @@ def histogram(subject: Subject) -> Figure:
 
 def over_time(subject: Subject) -> Figure:
     """Latency of the queries one after the other, and what is odd about it."""
-    queries, judged = queries_of(subject.engine), stability_of(subject.engine)
+    queries, judged = read_queries(subject.engine), judge_stability(subject.engine)
     if queries is None or judged is None:
         return Figure((NO_ROWS,))
     low, high = limits = queries.limits_ms(_COURSE_TAIL_PCT)
@@ -185,7 +185,7 @@ def _drift_ends_ms(judged: Stability) -> tuple[float, float] | None:
 
 def percentiles(subject: Subject) -> Figure:
     """Latency against percentile."""
-    queries = queries_of(subject.engine)
+    queries = read_queries(subject.engine)
     if queries is None:
         return _printed_percentiles(subject.engine)
     last = 99.9 if len(queries.values_ms) >= LEAST_ROWS_OF_P999 else 99.0

@@ -173,7 +173,7 @@ def layers_in_order(subject: Subject) -> Figure:
     words = (
         f"Time of each layer in execution order: {plural(len(layers), 'layer')}, {format_ms(total)} ms; the slowest is layer "
         f"{slowest.index} with {format_ms(slowest.latency_ms)} ms.",
-        *crowd_words(len(layers), subject.width, "the slowest of them"),
+        *describe_crowding(len(layers), subject.width, "the slowest of them"),
     )
     untimed = sum(layer.latency_ms is None for layer in layers)
     missing = (f"{plural(untimed, 'layer')} without a time stand empty.",) if untimed else ()
@@ -218,7 +218,7 @@ def layer_title(layer: Layer, figures: str) -> str:
     return f"{layer.index}  {layer.name}  {layer.kind.value}  {figures}"
 
 
-def crowd_words(count: int, width: int, shown: str) -> tuple[str, ...]:
+def describe_crowding(count: int, width: int, shown: str) -> tuple[str, ...]:
     """That layers share columns, and which of them show."""
     return (
         (f"About {-(-count // width)} layers share a column, which shows {shown}.",) if count > width else ()

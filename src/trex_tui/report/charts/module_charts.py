@@ -21,15 +21,15 @@ from trex_tui.report.charts.figure import (
     NO_LAYER,
     PRIMARY,
     WARNING,
-    Block,
     Blocks,
     Chart,
     Figure,
     Flag,
+    IcicleBlock,
     Subject,
     bar_keys,
 )
-from trex_tui.report.charts.layer_charts import columns_of_layers, crowd_words
+from trex_tui.report.charts.layer_charts import columns_of_layers, describe_crowding
 from trex_tui.text import format_bytes, format_ms, plural
 
 _PEAK, _BOTH = "▲", "◆"
@@ -57,7 +57,7 @@ def memory_in_order(subject: Subject) -> Figure:
         f"Memory for activations while each layer runs: at most {format_bytes(memory.peak_bytes)} at layer "
         f"{memory.peak_index} ({sign}), in {plural(len(memory.live_at_peak), 'tensor')}{here_words}.",
         *(("Of all layers: what is live does not depend on the filter.",) if subject.is_filtered else ()),
-        *crowd_words(len(layers), subject.width, "the most"),
+        *describe_crowding(len(layers), subject.width, "the most"),
     )
     missing: tuple[str, ...] = ()
     if memory.unknown:
@@ -109,12 +109,12 @@ def icicle(subject: Subject) -> Figure:
     if not any(map(module_path, layers)):
         missing = (*missing, "The names of these layers tell no modules.")
 
-    def style(block: Block) -> str:
+    def style(block: IcicleBlock) -> str:
         if block.is_here:
             return HERE_STYLE
         return subject.palette.kind(block.kind) if block.kind else MUTED
 
-    def size(block: Block) -> str:
+    def size(block: IcicleBlock) -> str:
         share = f"{100.0 * block.size / root.size:.1f} %" if root.size else ""
         figure = f"{format_ms(block.size)} ms" if total else plural(round(block.size), "layer")
         return f"{figure}  {share}"
@@ -124,17 +124,21 @@ def icicle(subject: Subject) -> Figure:
     return Figure(tuple(words), missing, form)
 
 
-def _block_words(block: Block) -> str:
+def _block_words(block: IcicleBlock) -> str:
     return block.label if block.kind else f"one of {block.label[1:]} too narrow to show"
 
 
-def build_blocks(layers: Sequence[Layer], width: int, current: Layer | None, *, is_timed: bool) -> Block:
+def build_blocks(
+    layers: Sequence[Layer], width: int, current: Layer | None, *, is_timed: bool
+) -> IcicleBlock:
     """Blocks for layers by module, in `width` cells.
 
     Args:
         is_timed: Blocks are as wide as their time; else as their number of layers.
     """
-    return _Builder(current, is_timed).block("all layers", arrange(layers, Grouping.MODULE), 0, width, 0)
+    return _IcicleBuilder(current, is_timed).block(
+        "all layers", arrange(layers, Grouping.MODULE), 0, width, 0
+    )
 
 
 def block_widths(sizes: Sequence[float], width: int) -> list[int]:
@@ -151,7 +155,7 @@ def block_widths(sizes: Sequence[float], width: int) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Builder:
+class _IcicleBuilder:
     current: Layer | None
     is_timed: bool
 
@@ -160,15 +164,17 @@ class _Builder:
             return entry.latency_ms or 0.0
         return 1.0 if isinstance(entry, Layer) else float(len(entry.layers))
 
-    def block(self, label: str, entry: Group | Layer, start: int, width: int, depth: int) -> Block:
+    def block(self, label: str, entry: Group | Layer, start: int, width: int, depth: int) -> IcicleBlock:
         layers = _layers_in(entry)
         is_here = any(layer is self.current for layer in layers)
-        inside: tuple[Block, ...] = ()
+        inside: tuple[IcicleBlock, ...] = ()
         if isinstance(entry, Group) and depth < _MOST_LEVELS and width > 1:
             inside = tuple(self.parts(entry, start, width, depth + 1))
-        return Block(label, self.size(entry), start, width, depth, self.main_kind(layers), is_here, inside)
+        return IcicleBlock(
+            label, self.size(entry), start, width, depth, self.main_kind(layers), is_here, inside
+        )
 
-    def parts(self, group: Group, start: int, width: int, depth: int) -> Iterable[Block]:
+    def parts(self, group: Group, start: int, width: int, depth: int) -> Iterable[IcicleBlock]:
         """What is directly in a group, the largest first; those that are too narrow share what is left."""
         entries = sorted(group.entries, key=lambda entry: -self.size(entry))
         sizes = [self.size(entry) for entry in entries]
@@ -185,7 +191,7 @@ class _Builder:
         rest = entries[wide:]
         if rest and widths[-1]:
             is_here = any(layer is self.current for entry in rest for layer in _layers_in(entry))
-            yield Block(f"+{len(rest)}", sizes[-1], start, widths[-1], depth, None, is_here)
+            yield IcicleBlock(f"+{len(rest)}", sizes[-1], start, widths[-1], depth, None, is_here)
 
     def main_kind(self, layers: Iterable[Layer]) -> LayerKind | None:
         times: dict[LayerKind, float] = {}

@@ -27,7 +27,7 @@ def renderer() -> str | None:
     return shutil.which(RENDERER)
 
 
-def zoom_of(svg: str) -> float:
+def choose_zoom(svg: str) -> float:
     """Pixels for one of a picture: 2 for a small one, 1 as far as possible, less for one that a PNG cannot hold."""
     size = _SIZE.search(svg, 0, 4096)
     if size is None:
@@ -38,8 +38,8 @@ def zoom_of(svg: str) -> float:
     return math.floor(1e4 * min(wanted, most)) / 1e4
 
 
-def png_of(svg: str) -> bytes:
-    """A picture painted, in the size of `zoom_of`.
+def render_png(svg: str) -> bytes:
+    """A picture painted, in the size of `choose_zoom`.
 
     Raises:
         TrexError: The program is not installed, or fails.
@@ -49,7 +49,7 @@ def png_of(svg: str) -> bytes:
         raise TrexError(f"PNG takes {INSTALL}; SVG is written without it")
     try:
         done = subprocess.run(
-            [program, "--unlimited", "--format=png", f"--zoom={zoom_of(svg):.4f}"],
+            [program, "--unlimited", "--format=png", f"--zoom={choose_zoom(svg):.4f}"],
             input=svg.encode(),
             capture_output=True,
             timeout=_TIMEOUT_S,

@@ -112,7 +112,7 @@ def count_bins(ordered: Sequence[float], limits: tuple[float, float], most_bins:
     span = high - low or max(abs(high) * 1e-3, 1e-6)
     bins = max(1, min(max(round(span / rule) if rule > 0 else _LEAST_BINS, _LEAST_BINS), most_bins))
     width = span / bins
-    step = step_of(ordered)
+    step = find_step(ordered)
     if step:
         width = max(1, math.ceil(width / step - 1e-6)) * step
         low -= step / 2
@@ -124,7 +124,7 @@ def count_bins(ordered: Sequence[float], limits: tuple[float, float], most_bins:
     return Bins(low, width, tuple(counts), start, len(ordered) - end)
 
 
-def step_of(ordered: Sequence[float]) -> float:
+def find_step(ordered: Sequence[float]) -> float:
     """The step in which sorted values come, if they are few different ones in equal steps; else 0."""
     distinct: list[float] = []
     for value in ordered:

@@ -29,9 +29,9 @@ from trex_tui.report.charts.figure import (
     Scale,
     Subject,
     as_sentence,
+    format_tick,
     kind_keys,
     log_scale,
-    number_words,
 )
 from trex_tui.text import format_count, format_ms, format_pct, plural
 
@@ -106,7 +106,7 @@ def _kind_keys(subject: Subject, places: Sequence[Place]) -> list[Key]:
 
 
 def _product_words(x: float, y: float) -> str:
-    return f"{number_words(round(x, 6))} × {number_words(round(y, 2))}"
+    return f"{format_tick(round(x, 6))} × {format_tick(round(y, 2))}"
 
 
 def products(subject: Subject) -> Figure:
@@ -141,8 +141,8 @@ def products(subject: Subject) -> Figure:
         share = (layer.latency_ms or 0.0) / slowest if slowest else 0.0
         return next((sign, style) for least, sign, style in _CLASSES if share >= least)
 
-    x = log_scale([x for _, x, _ in places], f"{_MEANING[first]} (log)", number_words)
-    y = log_scale([y for _, _, y in places], f"{_MEANING[second]} (log)", number_words)
+    x = log_scale([x for _, x, _ in places], f"{_MEANING[first]} (log)", format_tick)
+    y = log_scale([y for _, _, y in places], f"{_MEANING[second]} (log)", format_tick)
     form = _points(subject, places, (x, y), look, _product_words, _time_keys(slowest))
     return Figure(tuple(words), missing, form)
 
@@ -187,7 +187,7 @@ def efficiency(subject: Subject) -> Figure:
     if rest:
         with_time = f" with {format_ms(rest_ms)} ms" if rest_ms else ""
         missing = (f"{plural(len(rest), 'layer')}{with_time} not shown: no roof, or no time.",)
-    x = log_scale([ms for _, ms, _ in places], "time of the layer, ms (log)", number_words)
+    x = log_scale([ms for _, ms, _ in places], "time of the layer, ms (log)", format_tick)
     y = Scale(0.0, max(110.0, max(pct for _, _, pct in places) * 1.05), "% of the roof")
     form = _points(subject, places, (x, y), _kind_look(subject), _product_words, _kind_keys(subject, places))
     return Figure(tuple(words), missing, replace(form, marks=[Mark(100.0, "roof", WARNING, is_level=True)]))
@@ -207,7 +207,7 @@ def _others(subject: Subject, places: Sequence[Place]) -> list[Layer]:
 
 
 @dataclass(frozen=True, slots=True)
-class Peak:
+class RoofPeak:
     """A peak that some of the layers have, with the bandwidth of the device.
 
     Attributes:
@@ -237,7 +237,7 @@ class Peak:
         return Roof(self.words, points, detail=f", {label} FLOP/B", knee=(self.ridge, self.flop_per_s, label))
 
 
-def peaks_of(layers: Iterable[Layer], roofline: Roofline) -> list[Peak]:
+def find_peaks(layers: Iterable[Layer], roofline: Roofline) -> list[RoofPeak]:
     """The peaks over some layers, the highest first."""
     bandwidth = roofline.device.peak_bandwidth_bytes_per_s
     names: dict[float, dict[str, None]] = {}
@@ -247,7 +247,7 @@ def peaks_of(layers: Iterable[Layer], roofline: Roofline) -> list[Peak]:
         if peak:
             names.setdefault(peak, {})[_peak_name(layer, point)] = None
     return [
-        Peak(tuple(sorted(names[peak])), peak, peak / bandwidth if bandwidth else None)
+        RoofPeak(tuple(sorted(names[peak])), peak, peak / bandwidth if bandwidth else None)
         for peak in sorted(names, reverse=True)
     ]
 
@@ -273,7 +273,7 @@ def roofline_chart(subject: Subject) -> Figure:
     if not places:
         return _without_rates(subject, known)
     bandwidth = roofline.device.peak_bandwidth_bytes_per_s
-    peaks = peaks_of([layer for layer, _, _ in places], roofline)
+    peaks = find_peaks([layer for layer, _, _ in places], roofline)
     words = [_summary(subject, places, roofline)]
     if peaks:
         slope = [f"{format_count(bandwidth)}B/s"] if bandwidth else []
@@ -290,12 +290,12 @@ def roofline_chart(subject: Subject) -> Figure:
 
 
 def _roofline_points(
-    subject: Subject, places: Sequence[Place], peaks: Sequence[Peak], bandwidth: float | None
+    subject: Subject, places: Sequence[Place], peaks: Sequence[RoofPeak], bandwidth: float | None
 ) -> Points:
     ridges = [2 * peak.ridge for peak in peaks if peak.ridge]
-    x = log_scale([*(x for _, x, _ in places), *ridges], "operations per byte, FLOP/B (log)", number_words)
+    x = log_scale([*(x for _, x, _ in places), *ridges], "operations per byte, FLOP/B (log)", format_tick)
     levels = [_HEADROOM * peak.flop_per_s for peak in peaks]
-    y = log_scale([*(y for _, _, y in places), *levels], "FLOP/s (log)", number_words)
+    y = log_scale([*(y for _, _, y in places), *levels], "FLOP/s (log)", format_tick)
     form = _points(
         subject,
         places,
@@ -350,7 +350,7 @@ def _here_words(here: RooflinePoint) -> str:
 
 
 def _missing(
-    subject: Subject, places: Sequence[Place], peaks: Sequence[Peak], roofline: Roofline
+    subject: Subject, places: Sequence[Place], peaks: Sequence[RoofPeak], roofline: Roofline
 ) -> tuple[str, ...]:
     device = roofline.device
     sentences = []

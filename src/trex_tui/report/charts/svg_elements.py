@@ -14,7 +14,7 @@ from html import escape
 from trex_tui.engine.dtypes import DataType
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.report.charts.figure import MUTED, Palette
-from trex_tui.report.charts.grid import cells_of, shorten
+from trex_tui.report.charts.grid import shorten, split_cells
 from trex_tui.report.colours import DARK, LIGHT, kind_style, precision_style
 from trex_tui.text import printable, shorten_middle
 
@@ -237,12 +237,12 @@ def sign(char: str, x: float, y: float, style: str, title: str | None = None, si
     return tag("circle", titled(title), **look, cx=x, cy=y, r=size * _ROUND.get(solid, 1.0))
 
 
-def width_of(text: str) -> float:
+def measure_width(text: str) -> float:
     """How wide a line of text is."""
-    return CHAR * len(cells_of(printable(text)))
+    return CHAR * len(split_cells(printable(text)))
 
 
 def cut(text: str, room: float) -> str:
     """Harmless text that is at most so wide."""
     text = printable(text)
-    return text if width_of(text) <= room else shorten(text, max(1, int(room / CHAR)))
+    return text if measure_width(text) <= room else shorten(text, max(1, int(room / CHAR)))

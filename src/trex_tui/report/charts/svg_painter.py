@@ -28,10 +28,10 @@ from trex_tui.report.charts.figure import (
     WARNING,
     Bar,
     Bars,
-    Block,
     Blocks,
     Columns,
     Histogram,
+    IcicleBlock,
     Key,
     Lines,
     Mark,
@@ -54,12 +54,12 @@ from trex_tui.report.charts.svg_elements import (
     classes_and_colour,
     cut,
     line,
+    measure_width,
     number,
     path,
     sign,
     tag,
     titled,
-    width_of,
     words,
 )
 from trex_tui.report.charts.svg_plot import (
@@ -153,12 +153,12 @@ def _(form: Bars, caption: Caption) -> str:
     count = max((len(bar.texts) for bar in shown), default=0)
     table = [tuple(form.headings), *(bar.texts for bar in shown)]
     widths = [
-        max((width_of(row[index]) for row in table if index < len(row)), default=0.0) + 2 * CHAR
+        max((measure_width(row[index]) for row in table if index < len(row)), default=0.0) + 2 * CHAR
         for index in range(count)
     ]
     room = min(caption.room * _NAMES, caption.room - sum(widths) - _LEAST_BAR)
     labels = apart([bar.label for bar in shown], max(8, int(room / CHAR)))
-    names = max(map(width_of, labels), default=0.0)
+    names = max(map(measure_width, labels), default=0.0)
     ends = list(accumulate(widths, initial=names))
     left = ends[-1] + 2 * CHAR
     area = Area(left, top + 6.0 + (LINE if form.headings else 0), caption.room - left - 8, _ROW * len(shown))
@@ -351,7 +351,7 @@ def _(form: Blocks, caption: Caption) -> str:
     return picture_around(caption, out, top + _BLOCK_ROW * form.root.levels + 4)
 
 
-def _draw_block(form: Blocks, block: Block, scale: float, row: Sequence[str], out: list[str]) -> None:
+def _draw_block(form: Blocks, block: IcicleBlock, scale: float, row: Sequence[str], out: list[str]) -> None:
     x, y, width = block.start * scale, block.depth * _BLOCK_ROW, block.width * scale
     size = " ".join(form.size(block).split())
     style = form.style(block)
@@ -373,7 +373,7 @@ def _draw_block(form: Blocks, block: Block, scale: float, row: Sequence[str], ou
         out.append(line(x + 1, y + 1, x + 1, y + _BLOCK_ROW - 1, style))
         if label := block_name(block.label, width - 8, row):
             out.append(words(x + 5, y + 14, label))
-        if width_of(size) <= width - 8:
+        if measure_width(size) <= width - 8:
             out.append(words(x + 5, y + 28, size, style=MUTED))
 
 

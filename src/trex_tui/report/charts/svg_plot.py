@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trex_tui.report.charts.figure import MUTED, Key, Mark, Scale, Tick
-from trex_tui.report.charts.grid import wrapped
+from trex_tui.report.charts.grid import wrap_words
 from trex_tui.report.charts.svg_elements import (
     CHAR,
     FONT,
@@ -23,11 +23,11 @@ from trex_tui.report.charts.svg_elements import (
     cut,
     escaped,
     line,
+    measure_width,
     number,
     own_stylesheet,
     sign,
     tag,
-    width_of,
     words,
 )
 from trex_tui.report.colours import LIGHT
@@ -134,7 +134,7 @@ def _alone(caption: Caption, content: str, height: float) -> tuple[str, float]:
     lines = [
         (part, style)
         for text, style in sentences
-        for part in wrapped(printable(text), int(caption.room / CHAR))
+        for part in wrap_words(printable(text), int(caption.room / CHAR))
     ]
     below = top + height + 10
     whole = below + LINE * len(lines) + _MARGIN
@@ -159,7 +159,7 @@ def legend(keys: Sequence[Key], room: float, out: list[str], top: float = 0.0) -
     """Draw entries beside each other, in as many lines as it takes, and return how high that is."""
     x, row = 0.0, 0
     for key in keys:
-        width = 16 + width_of(key.text) + 14
+        width = 16 + measure_width(key.text) + 14
         if x and x + width > room:
             x, row = 0.0, row + 1
         base = top + LINE * row + 12
@@ -172,7 +172,7 @@ def legend(keys: Sequence[Key], room: float, out: list[str], top: float = 0.0) -
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlagLabel:
     """The label of an upright line in the band above a plot.
 
     Attributes:
@@ -188,12 +188,12 @@ class Flag:
     end: float
     row: int = 0
 
-    def is_over(self, other: Flag) -> bool:
+    def is_over(self, other: FlagLabel) -> bool:
         """Whether the label reaches over the line of another, which therefore begins below it."""
         return self is not other and other.x is not None and self.start - _CLEAR < other.x < self.end + _CLEAR
 
 
-def _place_flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[Flag], float]:
+def _place_flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> tuple[list[FlagLabel], float]:
     """The labels of upright lines, each in a row in which it is neither crossed by a line nor covered by a label.
 
     A label stands right of its line; left of it where there is no room, and then those of lines that it would reach over do
@@ -206,34 +206,36 @@ def _place_flags(marks: Sequence[Mark], x: Scale, left: float, right: float) -> 
     flags = _arrange_flags(_side_flags(marks, x, left, right))
     if flags is not None:
         return flags, 0.0
-    aside = max(width_of(mark.label) for mark in marks) + _BESIDE
+    aside = max(measure_width(mark.label) for mark in marks) + _BESIDE
     return _arrange_flags(_side_flags(marks, x, left, right - aside, room=aside)) or [], aside
 
 
-def _side_flags(marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0) -> list[Flag]:
+def _side_flags(
+    marks: Sequence[Mark], x: Scale, left: float, right: float, room: float = 0.0
+) -> list[FlagLabel]:
     """Each label at a side of its line; `room` is free right of the plot."""
-    flags: list[Flag] = []
+    flags: list[FlagLabel] = []
     reach = float("inf")
     for mark in sorted(marks, key=lambda mark: -mark.at):
         if not x.low <= mark.at <= x.high:
             is_above = mark.at > x.high
             label = f"{mark.label} ▸" if is_above else f"◂ {mark.label}"
-            start = max(0.0, right - width_of(label)) if is_above else left + _BESIDE
-            flags.append(Flag(label, mark.style, None, start, start + width_of(label)))
+            start = max(0.0, right - measure_width(label)) if is_above else left + _BESIDE
+            flags.append(FlagLabel(label, mark.style, None, start, start + measure_width(label)))
             continue
-        width, at = width_of(mark.label), left + (right - left) * x.fraction(mark.at)
+        width, at = measure_width(mark.label), left + (right - left) * x.fraction(mark.at)
         start = at + _BESIDE
         fits_left = at - _BESIDE - width >= 0
         if fits_left and (start + width > right + room or at >= reach - _CLEAR):
             start = at - _BESIDE - width
             reach = min(reach, start)
-        flags.append(Flag(mark.label, mark.style, at, start, start + width))
+        flags.append(FlagLabel(mark.label, mark.style, at, start, start + width))
     return flags[::-1]
 
 
-def _arrange_flags(flags: Sequence[Flag]) -> list[Flag] | None:
+def _arrange_flags(flags: Sequence[FlagLabel]) -> list[FlagLabel] | None:
     """The same in rows; None where some reach over the lines of each other."""
-    left, placed = list(flags), list[Flag]()
+    left, placed = list(flags), list[FlagLabel]()
     while left:
         flag = next((flag for flag in left if not any(other.is_over(flag) for other in left)), None)
         if flag is None:
@@ -260,7 +262,7 @@ class Aside:
     @property
     def lines(self) -> list[str]:
         """The label in narrow lines."""
-        return wrapped(self.label, _ASIDE_COLUMNS)
+        return wrap_words(self.label, _ASIDE_COLUMNS)
 
     @property
     def height(self) -> float:
@@ -301,8 +303,8 @@ class Plot:
         self._asides = [*asides, *(Aside(mark.at, mark.label, mark.style) for mark in self._levels)]
         height = max(height, sum(aside.height for aside in self._asides))
         y_ticks = y.ticks(max(2, int(height / _Y_TICK_GAP)))
-        left = max((width_of(label) for _, label in y_ticks), default=0.0) + 10
-        texts = [width_of(text) for aside in self._asides for text in aside.lines]
+        left = max((measure_width(label) for _, label in y_ticks), default=0.0) + 10
+        texts = [measure_width(text) for aside in self._asides for text in aside.lines]
         right = caption.room - 6 - (max(texts) + _LEADER + _BESIDE if texts else 0.0)
         uprights = [mark for mark in marks if not mark.is_level]
         self._flags, narrower = _place_flags(uprights, x, left, right)
@@ -322,7 +324,7 @@ class Plot:
         out.append(line(area.x, area.foot, area.right, area.foot))
         free = 0.0
         for fraction, label in x_ticks or self._x.ticks(max(2, int(area.width / _X_TICK_GAP))):
-            at, half = area.across(fraction), width_of(label) / 2
+            at, half = area.across(fraction), measure_width(label) / 2
             middle = min(at, area.right - half)
             if middle - half < free:
                 continue

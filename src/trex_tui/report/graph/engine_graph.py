@@ -282,10 +282,10 @@ def build_graph(engine: Engine, options: GraphOptions) -> EngineGraph:
     Raises:
         TrexError: An expression makes no sense, or chooses nothing.
     """
-    return _Builder(engine, options).graph()
+    return _GraphBuilder(engine, options).graph()
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self, engine: Engine, options: GraphOptions) -> None:
         self._engine = engine
         self._options = options

@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import accumulate
 from xml.sax.saxutils import escape, quoteattr
 
-from trex_tui.report.charts.grid import cells_of
+from trex_tui.report.charts.grid import split_cells
 from trex_tui.report.graph.layout import GAP, layered, middles
 from trex_tui.report.graph.model import HIGHLIGHT, EdgeRole, EngineGraph, NodeRole
 from trex_tui.text import printable
@@ -56,7 +56,7 @@ class _Picture:
         self._graph = graph
         nodes = graph.nodes
         self._widths = [
-            2 * _PADDING + _CELL * max((len(cells_of(line)) for line in node.lines), default=4)
+            2 * _PADDING + _CELL * max((len(split_cells(line)) for line in node.lines), default=4)
             for node in nodes
         ]
         self._heights = [2 * _PADDING + _LINE * max(1, len(node.lines)) for node in nodes]
@@ -187,7 +187,7 @@ def _legend(graph: EngineGraph, width: float) -> tuple[list[str], float]:
     drawn = [f'<text class="t" x="{_MARGIN:g}" y="26">{escape(graph.title)}</text>']
     x, y = _MARGIN, 38.0
     for text, paint in graph.legend:
-        wide = 24.0 + _CELL * len(cells_of(text))
+        wide = 24.0 + _CELL * len(split_cells(text))
         if x + wide > width and x > _MARGIN:
             x, y = _MARGIN, y + 18.0
         drawn.append(

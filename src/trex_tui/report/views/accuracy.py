@@ -157,7 +157,7 @@ def _distinguish(
 
 def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
     """Whether the engine's plan is that file; None where one of the two is unknown."""
-    from trex_tui.capture.manifest import read_manifest, sha256_of
+    from trex_tui.capture.manifest import compute_sha256, read_manifest
 
     if side.sha256 is None:
         return None
@@ -166,7 +166,7 @@ def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
         if plan is not None:
             if side.size_bytes is not None and plan.stat().st_size != side.size_bytes:
                 return False
-            return sha256_of(plan) == side.sha256
+            return compute_sha256(plan) == side.sha256
     except OSError:
         return None
     first = next(iter(engine.files.values()))

@@ -64,9 +64,9 @@ class CaptureView(AbstractContextManager["CaptureView"]):
     ) -> None:
         self.stream.flush()
 
-    def begin(self, run: RunPlan, place: int, total: int) -> None:
+    def begin(self, run: RunPlan, number: int, total: int) -> None:
         which = f" {run.number}" if run.number > 1 else ""
-        self.title = f"[{place}/{total}] {run.role}{which}"
+        self.title = f"[{number}/{total}] {run.role}{which}"
         self.stage, self.told, self.last_sign_s = "", 0, 0.0
 
     def progress(self, seen: RunProgress, elapsed_s: float, rss_bytes: int | None) -> None:
@@ -103,18 +103,18 @@ class CaptureView(AbstractContextManager["CaptureView"]):
 
 def facts(seen: RunProgress, rss_bytes: int | None) -> list[str]:
     """How far it is: stage, layer, tactics, memory."""
-    found = [seen.stage]
+    words = [seen.stage]
     if seen.layer:
-        found.append(seen.layer)
+        words.append(seen.layer)
     if seen.tactics:
-        found.append(f"{format_count(seen.tactics)} {'tactic' if seen.tactics == 1 else 'tactics'} timed")
+        words.append(f"{format_count(seen.tactics)} {'tactic' if seen.tactics == 1 else 'tactics'} timed")
     if rss_bytes is not None:
-        found.append(f"{format_bytes(rss_bytes)} host")
+        words.append(f"{format_bytes(rss_bytes)} host")
     elif seen.cpu_mib is not None:  # of another machine its log tells
-        found.append(f"{format_bytes(seen.cpu_mib * _MIB)} host")
+        words.append(f"{format_bytes(seen.cpu_mib * _MIB)} host")
     if seen.gpu_mib is not None:
-        found.append(f"{format_bytes(seen.gpu_mib * _MIB)} GPU")
-    return found
+        words.append(f"{format_bytes(seen.gpu_mib * _MIB)} GPU")
+    return words
 
 
 class LiveView(CaptureView):
@@ -127,10 +127,10 @@ class LiveView(CaptureView):
         self.console = Console(file=stream, markup=False, highlight=False, emoji=False)
         self.live: Live | None = None
 
-    def begin(self, run: RunPlan, place: int, total: int) -> None:
+    def begin(self, run: RunPlan, number: int, total: int) -> None:
         from rich.live import Live
 
-        super().begin(run, place, total)
+        super().begin(run, number, total)
         self.live = Live(console=self.console, refresh_per_second=8, transient=True, auto_refresh=False)
         self.live.start()
 
@@ -148,10 +148,10 @@ class LiveView(CaptureView):
         lines = Text(f"{self.title}  {clock(elapsed_s)}  ", style="bold", no_wrap=True, overflow="ellipsis")
         lines.append(f"{seen.stage}\n", style="not bold")
         lines.append(f"  {printable(seen.layer)}\n", style="not bold dim")
-        told = [one for one in facts(seen, rss_bytes) if one not in (seen.layer, seen.stage)]
+        words = [one for one in facts(seen, rss_bytes) if one not in (seen.layer, seen.stage)]
         if seen.warnings:
-            told.append(plural(len(seen.warnings), "warning"))
-        lines.append("  " + " · ".join(told), style="not bold")
+            words.append(plural(len(seen.warnings), "warning"))
+        lines.append("  " + " · ".join(words), style="not bold")
         return lines
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:

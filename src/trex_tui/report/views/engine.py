@@ -393,13 +393,14 @@ def _bindings_text(bindings: Sequence[Binding], most: int = 6) -> str:
     return ", ".join(words) + more if words else "unknown"
 
 
-def _weights_text(engine: Engine) -> str:
-    if engine.weights_bytes is not None:
-        return format_bytes(engine.weights_bytes)
-    if engine.known_weights_bytes is None:
+def describe_weights(engine: Engine, layers: Sequence[Layer]) -> str:
+    """Describe the weights of some layers, as far as they are known."""
+    known = [layer.weights_bytes for layer in layers if layer.weights_bytes is not None]
+    hidden = len(layers) - len(known)
+    if engine.known_weights_bytes is None or not known:
         return "unknown"
-    hidden = plural(engine.layers_hiding_weights, "layer hides its", "layers hide theirs")
-    return f"at least {format_bytes(engine.known_weights_bytes)}; {hidden}"
+    size = format_bytes(sum(known))
+    return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
 
 
 def _profile_text(engine: Engine) -> str:
@@ -423,7 +424,7 @@ def print_summary(engine: Engine, console: Console) -> None:
     facts = [
         *_identity_facts(engine),
         *_binding_facts(engine),
-        ("Weights", _weights_text(engine)),
+        ("Weights", describe_weights(engine, engine.layers)),
         *_latency_facts(engine),
         ("Layer times", _profile_text(engine)),
         *condition_facts(engine),
@@ -553,7 +554,7 @@ def condition_facts(engine: Engine, now: datetime | None = None) -> list[tuple[s
 
 def memory_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:
     """Weights and activations; `…` while they are computed."""
-    return [("Weights", _weights_text(engine)), *_number_facts(analysis, ("Activations",))]
+    return [("Weights", describe_weights(engine, engine.layers)), *_number_facts(analysis, ("Activations",))]
 
 
 def work_facts(engine: Engine, analysis: Analysis | None) -> list[tuple[str, str]]:

@@ -68,7 +68,7 @@ class LintReport:
 
     @property
     def fails(self) -> bool:
-        return any(one.result.fails(self.config.fail_on) for one in self.engines)
+        return any(linted.result.fails(self.config.fail_on) for linted in self.engines)
 
     @property
     def failures(self) -> list[str]:
@@ -77,18 +77,18 @@ class LintReport:
         if fail_on is None or not self.fails:
             return []
         if isinstance(fail_on, FindingSeverity):
-            severities = (judged.severity for one in self.engines for judged in one.result.findings)
+            severities = (judged.severity for linted in self.engines for judged in linted.result.findings)
             count = sum(severity.rank <= fail_on.rank for severity in severities)
             return [f"{plural(count, 'finding')} at or above {fail_on.value}"]
         return [
-            f"gate fell: {fail_on.text}: {one.engine.name} has {one.result.count(fail_on.metric)}"
-            for one in self.engines
-            if one.result.fails(fail_on)
+            f"gate fell: {fail_on.text}: {linted.engine.name} has {linted.result.count(fail_on.metric)}"
+            for linted in self.engines
+            if linted.result.fails(fail_on)
         ]
 
     @property
     def broken_rules(self) -> tuple[str, ...]:
-        return tuple(sorted({name for one in self.engines for name in one.result.failed}))
+        return tuple(sorted({name for linted in self.engines for name in linted.result.failed}))
 
 
 def fingerprint(report: EngineReport, judged: Judged) -> str:
@@ -385,7 +385,7 @@ def finding_lines(entry: Entry, rules: Sequence[Rule]) -> Iterator[Line]:
         rules: Where the rule of something that was not checked is looked up.
     """
     judged, missing = entry.judged, entry.not_checked
-    rule = judged.rule if judged else next((one for one in rules if one.id == entry.rule), None)
+    rule = judged.rule if judged else next((rule for rule in rules if rule.id == entry.rule), None)
     yield Line(f"{entry.rule}: {rule.title}" if rule else entry.rule, "heading")
     if missing is not None:
         which = f" at {plural(missing.layers, 'layer')}" if missing.layers is not None else ""

@@ -89,16 +89,6 @@ def unknown_sentences(engine: Engine, activations: ActivationMemory | None) -> l
     return sentences
 
 
-def weights_sentence(engine: Engine, layers: Sequence[Layer]) -> str:
-    """Describe the weights of some layers, as far as they are known."""
-    known = [layer.weights_bytes for layer in layers if layer.weights_bytes is not None]
-    hidden = len(layers) - len(known)
-    if engine.known_weights_bytes is None or not known:
-        return "unknown"
-    size = format_bytes(sum(known))
-    return f"at least {size}; {plural(hidden, 'layer hides its', 'layers hide theirs')}" if hidden else size
-
-
 def describe_tensors(engine: Engine, values: Sequence[LiveTensor]) -> list[TensorText]:
     """Describe tensors, in their order."""
     return [_describe_tensor(engine, value) for value in values]
