@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.compare import compare
-from trex_tui.analysis.compare.gates import METRICS, judge
+from trex_tui.analysis.compare.gate_metrics import METRICS, judge
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.cli.engines import load_each
