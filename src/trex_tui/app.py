@@ -89,7 +89,7 @@ class TrexApp(App[None]):
         """What is shown."""
         self.captured: list[Engine] = []
         """What was measured again from here."""
-        self._said: set[str] = set()
+        self._notified: set[str] = set()
         self._collector = Collector()
         self.store = SettingsStore(settings_file(os.environ))
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
@@ -128,8 +128,8 @@ class TrexApp(App[None]):
 
     def say_once(self, about: str, words: str) -> None:
         """Notify of something once per session."""
-        if about not in self._said:
-            self._said.add(about)
+        if about not in self._notified:
+            self._notified.add(about)
             self.notify(printable(words), severity="warning", markup=False, timeout=10)
 
     def _theme_chosen(self, theme: Theme) -> None:
@@ -160,7 +160,7 @@ class TrexApp(App[None]):
         """Start reading after the first frame."""
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
         if not self.is_headless:
-            catch_signals(self)
+            catch_signals(self.killed)
         self.call_after_refresh(self._ask, self.paths)
         self.theme_changed_signal.subscribe(self, self._theme_chosen)
         self.set_interval(IDLE_SECONDS, self._collector.collect_if_idle)
