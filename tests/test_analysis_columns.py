@@ -12,7 +12,7 @@ import pytest
 
 from helpers import layer, real_sets, tensor, write_graph, write_profile, write_sample_set
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, DERIVED_COLUMNS, derived, full_frame
-from trex_tui.analysis.compute import compute_of
+from trex_tui.analysis.compute import compute_products
 from trex_tui.analysis.device_overrides import overrides_from_options
 from trex_tui.engine import COLUMNS, Column, DataType, Engine, load_engine
 from trex_tui.engine.tactics import parse_tactic
@@ -117,7 +117,7 @@ def test_relations_between_columns(real: Any) -> None:
         ):
             if cells[allocated] is not None:
                 assert cells[logical] <= cells[allocated]
-        assert cells["macs"] == compute_of(row).macs == facts.compute[row.index].macs
+        assert cells["macs"] == compute_products(row).macs == facts.compute[row.index].macs
         assert cells["compute_note"] is None or cells["macs"] is None
         if cells["achieved_flops_per_s"] is not None:
             assert cells["achieved_flops_per_s"] == pytest.approx(

@@ -10,7 +10,7 @@ import pytest
 
 from helpers import ARTIFACTS, REAL_SETS, layer, real_sets, tensor, write_graph
 from test_engine_trex import KEYS
-from trex_tui.analysis.compute import NOTHING, Compute, compute_of
+from trex_tui.analysis.compute import NOTHING, Compute, compute_products
 from trex_tui.engine import LayerKind, load_engine
 from trex_tui.engine.engine import Engine
 
@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 def computed(
     folder: Path, raw: dict[str, Any], bindings: tuple[str, ...] = ("x", "x2", "x3", "y")
 ) -> Compute:
-    return compute_of(load_engine(write_graph(folder / "net.graph.json", [raw], bindings)).layers[0])
+    return compute_products(load_engine(write_graph(folder / "net.graph.json", [raw], bindings)).layers[0])
 
 
 def convolution(source: Shape, target: Shape, kernel: list[int], **more: Any) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def test_other_kinds_multiply_nothing(tmp_path: Path) -> None:
 def test_of_names_alone_nothing_is_told(tmp_path: Path) -> None:
     engine = load_engine(write_graph(tmp_path / "net.graph.json", ["/features/Conv + /features/Relu"]))
     assert engine.layers[0].kind is LayerKind.CONVOLUTION
-    assert compute_of(engine.layers[0]).reason == "only the layer's name is known"
+    assert compute_products(engine.layers[0]).reason == "only the layer's name is known"
 
 
 def engine_named(name: str) -> Engine:
@@ -282,7 +282,7 @@ def engine_named(name: str) -> Engine:
     ],
 )
 def test_published_networks(name: str, batch: int, gmacs: float) -> None:
-    found = [compute_of(one) for one in engine_named(name).layers]
+    found = [compute_products(one) for one in engine_named(name).layers]
     assert [one.reason for one in found if one.reason] == []
     assert sum(one.macs or 0 for one in found) / batch / 1e9 == pytest.approx(gmacs, rel=1e-3)
 
@@ -291,7 +291,7 @@ def test_published_networks(name: str, batch: int, gmacs: float) -> None:
 def test_real_layers(real: Any) -> None:
     """The parts multiply to the whole, and what is missing has a reason."""
     for one in load_engine(real.paths()).layers:
-        found = compute_of(one)
+        found = compute_products(one)
         if found.macs is None:
             assert bool(found.reason) is one.kind.multiplies
             assert (found.m, found.n, found.k, found.batch) == (None, None, None, None)
@@ -323,7 +323,7 @@ class TestAgainstTrex:
         theirs = trex_reference[key]["convolutions"]
         assert [one.name for one in ours] == [one["Name"] for one in theirs]
         for one, trex in zip(ours, theirs, strict=True):
-            found, groups = compute_of(one), one.attributes["Groups"]
+            found, groups = compute_products(one), one.attributes["Groups"]
             assert found.macs == trex["attr.macs"]
             assert (found.m, found.n) == (trex["attr.M"], trex["attr.N"])
             assert (found.k or 0) * groups == trex["attr.K"]
@@ -345,7 +345,7 @@ class TestAgainstTrex:
                 continue
             assert one.io_bytes is not None
             moved = one.io_bytes + weights["Count"] * bits[weights["Type"]] // 8
-            macs = compute_of(one).macs
+            macs = compute_products(one).macs
             assert macs is not None
             assert macs / moved == pytest.approx(trex["attr.arithmetic_intensity"], rel=1e-12)
             assert (

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import chain, layer, tensor, write_graph, write_profile
-from trex_tui.analysis.device import UNKNOWN_DEVICE, DeviceModel, device_of, device_of_metadata
+from trex_tui.analysis.device import UNKNOWN_DEVICE, DeviceModel, device_of_metadata, find_device
 from trex_tui.analysis.device_overrides import overrides_from_options
 from trex_tui.analysis.gpu_peaks import peak_of_kernel
 from trex_tui.analysis.roofline import (
@@ -393,7 +393,7 @@ class TestReal:
     def test_alexnet_on_a_laptop_gpu(self, artifacts: Path) -> None:
         """The three matrix-vector products run at 94, 91 and 79 % of the 336 GB/s of the memory."""
         engine = load_engine(artifacts / "edge-vision/results/alexnet")
-        device = device_of(engine)
+        device = find_device(engine)
         assert device.name == "NVIDIA GeForce RTX 3060 Laptop GPU"
         assert device.peak_bandwidth_bytes_per_s == pytest.approx(336.0e9, rel=1e-3)
         result = roofline(engine, device)
@@ -410,7 +410,7 @@ class TestReal:
 
     def test_a_network_on_an_unknown_device(self, artifacts: Path) -> None:
         engine = load_engine(artifacts / "bev-multitask-blackwell")
-        device = device_of(engine)
+        device = find_device(engine)
         result = roofline(engine, device)
         assert len(result.points) > 1000
         assert result.counts[None] == len(result.points)
@@ -421,7 +421,7 @@ class TestReal:
 
     def test_mobilenet_is_bound_by_launches(self, artifacts: Path) -> None:
         engine = load_engine(artifacts / "trex/mobilenet-qat-8.4EA")
-        result = roofline(engine, device_of(engine))
+        result = roofline(engine, find_device(engine))
         assert result.floor_ms == pytest.approx(0.00477, rel=0.02)
         assert result.counts[Bound.LAUNCH] > len(result.points) / 2
 

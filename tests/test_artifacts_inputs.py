@@ -74,7 +74,7 @@ def test_which_file_it_is_is_said() -> None:
         inputs.check(Path("set/net.tea"))
     for other in ("new.json", "set", "no/such", "a\0b"):
         inputs.check(Path(other))
-    assert archive.archive_of(Path("set/net.graph.json")) is None
+    assert archive.find_archive(Path("set/net.graph.json")) is None
 
 
 def test_an_archive_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

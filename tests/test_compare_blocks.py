@@ -26,7 +26,7 @@ from compare_cases import (
 )
 from helpers import REAL_SETS, examples, write_profile
 from trex_tui.analysis.compare import Align, CautionKind, ChangeKind, Match, Outcome, Pin, compare
-from trex_tui.analysis.compare.gates import METRICS, judge
+from trex_tui.analysis.compare.gate_metrics import METRICS, judge
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts import find
 from trex_tui.engine.engine import Engine, load_set

@@ -11,7 +11,7 @@ import pytest
 from compare_cases import check, conv, load_real, reformat, write_engine
 from helpers import REAL_SETS, write_sample_set
 from trex_tui.analysis.compare import CautionKind, ChangeKind, Outcome, Pin, compare
-from trex_tui.analysis.compare.overview import labels_of
+from trex_tui.analysis.compare.overview import make_labels
 from trex_tui.engine.engine import load_engine
 from trex_tui.errors import TrexError
 
@@ -44,8 +44,8 @@ def test_one_engine_is_no_comparison(tmp_path: Path) -> None:
 def test_engines_called_alike_are_told_apart(tmp_path: Path) -> None:
     layers = [conv("/a/Conv", "x", "a")]
     one, other = write_engine(tmp_path / "fp16", layers), write_engine(tmp_path / "int8", layers)
-    assert labels_of([one, other]) == ["fp16/net", "int8/net"]
-    assert labels_of([one, one, other]) == ["net", "net (2)", "net (3)"]
+    assert make_labels([one, other]) == ["fp16/net", "int8/net"]
+    assert make_labels([one, one, other]) == ["net", "net (2)", "net (3)"]
 
 
 def test_an_engine_is_the_same_as_itself(tmp_path: Path) -> None:

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.analysis.compare.traits import CONSTANT, HEAVY, LIGHT, canonical, nodes_in, nodes_of, take_apart
+from trex_tui.analysis.compare.traits import (
+    CONSTANT,
+    HEAVY,
+    LIGHT,
+    canonical,
+    nodes_in,
+    parse_nodes,
+    take_apart,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +50,7 @@ def test_the_main_operator_weighs_most_and_constants_least() -> None:
 
 def test_a_weight_and_a_node_name_the_same_module() -> None:
     weight = nodes_in("layer1.0.conv1.weight + QuantizeLinear_20 + Conv_22")
-    node = nodes_of(("/layer1/layer1.0/conv1/Conv", "/layer1/layer1.0/relu/Relu"))
+    node = parse_nodes(("/layer1/layer1.0/conv1/Conv", "/layer1/layer1.0/relu/Relu"))
     torch = nodes_in("[CONVOLUTION]-[aten_ops.convolution.default]-[/layer1/0/conv1/convolution_1]")
     assert "@layer1_0_conv1" in weight.keys() & node.keys() & torch.keys()
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from helpers import chain, write_graph, write_profile
 from trex_tui import load_engine
 from trex_tui.analysis.compare import compare
-from trex_tui.analysis.compare.gates import METRICS, judge
+from trex_tui.analysis.compare.gate_metrics import METRICS, judge
 from trex_tui.analysis.gates import GateError, parse_gate
 from trex_tui.cli import main
 from trex_tui.report.views.compare import (

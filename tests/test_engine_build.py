@@ -9,7 +9,7 @@ import pytest
 
 from helpers import chain, layer, messages, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui import DataType, Engine, load_engine
-from trex_tui.engine.build import onnx_nodes_of, optimization_profile_of, shape_of, tensor_of
+from trex_tui.engine.build import parse_onnx_nodes, parse_optimization_profile, parse_shape, tensor_of
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.model import Device
 
@@ -84,7 +84,7 @@ def test_logical_bytes(shape: list[int], dtype: str, expected: int | None) -> No
     ],
 )
 def test_shapes(raw: Any, shape: tuple[int, ...]) -> None:
-    assert shape_of(raw) == shape
+    assert parse_shape(raw) == shape
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_shapes(raw: Any, shape: tuple[int, ...]) -> None:
     ],
 )
 def test_optimization_profile_of_a_name(name: str, profile: int) -> None:
-    assert optimization_profile_of(name) == profile
+    assert parse_optimization_profile(name) == profile
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_optimization_profile_of_a_name(name: str, profile: int) -> None:
     ],
 )
 def test_onnx_nodes(metadata: Any, nodes: tuple[str, ...]) -> None:
-    assert onnx_nodes_of(metadata) == nodes
+    assert parse_onnx_nodes(metadata) == nodes
 
 
 def test_a_native_layer(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def loaded(real: RealSet) -> Engine:
     return _loaded[real.name]
 
 
-def name_of(raw: Any) -> str:
+def make_name(raw: Any) -> str:
     return raw if isinstance(raw, str) else raw["Name"]
 
 
@@ -54,7 +54,7 @@ def test_any_file_of_a_set_opens_the_whole_set(real: RealSet) -> None:
 @EVERY
 def test_layers_are_those_of_the_file_in_order(real: RealSet) -> None:
     engine = loaded(real)
-    assert [layer.name for layer in engine.layers] == [name_of(raw) for raw in real.layers()]
+    assert [layer.name for layer in engine.layers] == [make_name(raw) for raw in real.layers()]
     assert [layer.index for layer in engine.layers] == list(range(len(real.layers())))
     seen: Counter[str] = Counter()
     for layer in engine.layers:

@@ -38,7 +38,7 @@ LAYERS: dict[str, tuple[str, str, str, str, float | None, dict[str, Any]]] = {
 EVERY = list(LAYERS)
 
 
-def shape_of(key: str) -> list[int]:
+def parse_shape(key: str) -> list[int]:
     return [1, 3, 64, 64] if key in ("in", "stem") else [1, 10]
 
 
@@ -49,7 +49,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
         layer(
             name,
             kind,
-            [tensor(f"t{place}", *shape_of(key), dtype=dtype)],
+            [tensor(f"t{place}", *parse_shape(key), dtype=dtype)],
             [tensor(f"t{place + 1}", 1, 10, dtype=dtype)],
             **({"TacticName": tactic} if tactic else {}),
             **more,

@@ -13,7 +13,7 @@ from trex_tui.analysis.filter.parser import (
     MOST_CHARACTERS,
     And,
     BadRegexError,
-    Comparison,
+    ColumnTest,
     Expression,
     FilterError,
     Glob,
@@ -216,10 +216,10 @@ EQUALITIES = st.sampled_from([Operator.EQUAL, Operator.UNEQUAL])
 ORDERS = st.sampled_from([Operator.LESS, Operator.AT_MOST, Operator.MORE, Operator.AT_LEAST])
 LEAVES: st.SearchStrategy[Expression] = st.one_of(
     TEXTS.map(Word),
-    st.builds(Comparison, TEXT_NAMES, EQUALITIES, TEXT_OPERANDS),
-    st.builds(Comparison, NUMBER_NAMES, EQUALITIES, NUMBER_OPERANDS),
-    st.builds(Comparison, NUMBER_NAMES, ORDERS, st.tuples(NUMBERS)),
-    st.builds(Comparison, TEXT_NAMES, st.just(Operator.MATCHES), st.tuples(PATTERNS)),
+    st.builds(ColumnTest, TEXT_NAMES, EQUALITIES, TEXT_OPERANDS),
+    st.builds(ColumnTest, NUMBER_NAMES, EQUALITIES, NUMBER_OPERANDS),
+    st.builds(ColumnTest, NUMBER_NAMES, ORDERS, st.tuples(NUMBERS)),
+    st.builds(ColumnTest, TEXT_NAMES, st.just(Operator.MATCHES), st.tuples(PATTERNS)),
 )
 EXPRESSIONS = st.recursive(
     LEAVES,

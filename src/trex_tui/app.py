@@ -68,7 +68,7 @@ def _commands() -> type[Provider]:
 
 
 class TrexApp(App[None]):
-    """trex-tui. Screens are imported when first shown: the first frame waits for none of them."""
+    """The explorer. Screens are imported when first shown, not before the first frame."""
 
     TITLE = "trex-tui"
     CSS_PATH = "app.tcss"
@@ -89,7 +89,7 @@ class TrexApp(App[None]):
         """What is shown."""
         self.captured: list[Engine] = []
         """What was measured again from here."""
-        self._said: set[str] = set()
+        self._notified: set[str] = set()
         self._collector = Collector()
         self.store = SettingsStore(settings_file(os.environ))
         self._ascii = [AsciiFilter()] if wants_ascii(os.environ) else []
@@ -98,7 +98,7 @@ class TrexApp(App[None]):
         self._begin_with(first_theme(os.environ, self.settings, self.available_themes))
 
     def _begin_with(self, theme: str) -> None:
-        """Have a theme from the first frame on.
+        """Apply a theme before the first frame.
 
         Assigning it would be a change, for which Textual parses all style sheets a second time: a tenth of the start.
         """
@@ -127,9 +127,9 @@ class TrexApp(App[None]):
             self.say_once("settings", problem)
 
     def say_once(self, about: str, words: str) -> None:
-        """Tell of something that would be tiresome to hear twice."""
-        if about not in self._said:
-            self._said.add(about)
+        """Notify of something once per session."""
+        if about not in self._notified:
+            self._notified.add(about)
             self.notify(printable(words), severity="warning", markup=False, timeout=10)
 
     def _theme_chosen(self, theme: Theme) -> None:
@@ -138,30 +138,29 @@ class TrexApp(App[None]):
             self.remember(**{key: theme.name})
 
     def get_driver_class(self) -> type[Driver]:
-        """Textual's, made to live through the loss of the terminal."""
+        """Textual's driver, made to survive the loss of the terminal."""
         return lasting(super().get_driver_class())
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's, and ours last: what is drawn becomes ASCII where a terminal knows no more."""
+        """Add the ASCII filter last, where the terminal needs it."""
         return [*super().get_line_filters(), *self._ascii]
 
     def get_key_display(self, binding: Binding) -> str:
-        """Signs of keys in words where the terminal has no signs."""
+        """Spell out key signs where the terminal is ASCII."""
         shown = super().get_key_display(binding)
         return KEY_WORDS.get(shown, shown) if self._ascii else shown
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Variables of ours, for every theme that does not set them."""
         return {"muted": muted_colour(self.current_theme)}
 
     def get_default_screen(self) -> Screen[None]:
         return LoadingScreen(self.paths)
 
     def on_mount(self) -> None:
-        """Start reading once the first frame is out."""
+        """Start reading after the first frame."""
         asyncio.get_running_loop().set_default_executor(DaemonThreads())
         if not self.is_headless:
-            catch_signals(self)
+            catch_signals(self.killed)
         self.call_after_refresh(self._ask, self.paths)
         self.theme_changed_signal.subscribe(self, self._theme_chosen)
         self.set_interval(IDLE_SECONDS, self._collector.collect_if_idle)
@@ -169,7 +168,7 @@ class TrexApp(App[None]):
             self.say_once("settings", self.store.note)
 
     async def on_event(self, event: events.Event) -> None:
-        """Note when a person is at work."""
+        """Note user input for the garbage collector."""
         if isinstance(event, events.InputEvent):
             self._collector.note_input()
         if isinstance(event, events.MouseDown) and self._is_on_removed_widget(event):
@@ -193,7 +192,7 @@ class TrexApp(App[None]):
     # Reading, in threads
 
     def open_paths(self, paths: Sequence[str]) -> None:
-        """Read what is at these paths, and show it instead of what is open."""
+        """Open other paths in place of what is open."""
         if len(self.screen_stack) > 1:
             self.push_screen(LoadingScreen(paths, is_first=False))
         self._ask(paths)
@@ -208,7 +207,7 @@ class TrexApp(App[None]):
 
     @on(ReadingCancelled)
     def _cancel_reading(self) -> None:
-        """Give up what is being read: go back to what was there before, or quit."""
+        """Stop reading: return to the screen before, or quit."""
         self._wanted = None
         if len(self.screen_stack) > 1:
             self._drop_loading_screen()
@@ -216,7 +215,7 @@ class TrexApp(App[None]):
             self.exit()
 
     def _drop_loading_screen(self) -> None:
-        """Leave the screen that says what is read, and windows over it."""
+        """Remove the loading screen and windows over it."""
         indices = [
             index for index, screen in enumerate(self.screen_stack) if isinstance(screen, LoadingScreen)
         ]
@@ -224,7 +223,7 @@ class TrexApp(App[None]):
             self.pop_screen()
 
     def _is_wanted(self, request: OpenRequest) -> bool:
-        """Whether this is what a person waits for; from now on it is what is open."""
+        """Whether a request is current; it becomes what is open."""
         if request is not self._wanted:
             return False
         self._current, self._wanted = request, None
@@ -282,12 +281,12 @@ class TrexApp(App[None]):
         self.say_once("recent", f"What was opened is not remembered: {event.problem}")
 
     def on_engine_opened(self, event: EngineOpened) -> None:
-        """Go from the list to an engine, compared with others if a person wants that."""
+        """Show an engine from the list, or a comparison."""
         self._show_engine(event.engine, event.others)
 
     @on(ReloadAsked)
     def _reload(self, event: ReloadAsked) -> None:
-        """Read the files of an engine once more; or look for engines where those on the list were found."""
+        """Reload an engine, or all that was opened."""
         if self._current is None:
             return
         if event.engine is None:
@@ -321,7 +320,7 @@ class TrexApp(App[None]):
     # The end
 
     def killed(self, number: int) -> None:
-        """Leave the terminal as it was, and with the exit code that a shell gives a killed process."""
+        """Restore the terminal, and exit with the code of a killed process."""
         if self.return_code is None:
             self.exit(return_code=128 + number)
 
@@ -331,7 +330,7 @@ class TrexApp(App[None]):
         self.notify(printable(words), title="No answer", severity="error", markup=False, timeout=10)
 
     def _handle_exception(self, error: Exception) -> None:
-        """Go on without the answer of a worker that failed; an error of a handler ends the app, and `run_app` tells it."""
+        """Survive a failed worker; an error in a handler ends the app, and `run_app` reports it."""
         if isinstance(error, WorkerFailed):
             self.post_message(AnswerFailed("A computation in the background", internal(error.error)))
         elif self.return_code is not None and self.crash is None:
@@ -343,18 +342,18 @@ class TrexApp(App[None]):
             super()._handle_exception(error)
 
     def _is_left(self, node: MessagePump | None) -> bool:
-        """Whether a node is on a screen that a person left: taken down half mounted, its handlers find no children."""
+        """Whether a node is on a removed screen: taken down half mounted, its handlers find no children."""
         if not isinstance(node, DOMNode):
             return False
         screens = [ancestor for ancestor in node.ancestors_with_self if isinstance(ancestor, Screen)]
         return bool(screens) and screens[-1] not in self.screen_stack
 
     def panic(self, *renderables: object) -> None:  # noqa: ARG002 - Textual's
-        """Leave without what Textual prints for errors that know how to be printed."""
+        """Exit without what Textual prints."""
         self._fatal_error()
 
     def _fatal_error(self) -> None:
-        """Leave without Textual's traceback, which prints local variables: names and paths of a person's files."""
+        """Exit without Textual's traceback, which prints local variables: names and paths of files."""
         self._close_messages_no_wait()
 
     # Screens
@@ -414,13 +413,13 @@ class TrexApp(App[None]):
         self.exit()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """What Textual itself offers and the table of actions has not: themes, where there are colours."""
+        """Offer themes, where there are colours; all else is in the table of actions."""
         for command in super().get_system_commands(screen):
             if command.title == "Theme" and not self.no_color:
                 yield command
 
     async def run_where_focused(self, action: str) -> None:
-        """Run an action as if its key had been pressed where the keyboard is; else where it is possible on this screen."""
+        """Run an action where the focus is, else where it is possible."""
         focused = self.screen.focused
         nodes = [*(focused.ancestors_with_self if focused is not None else [self.screen, self])]
         nodes += [node for node in self.screen.query("*") if node.is_on_screen and node not in nodes]

@@ -65,8 +65,8 @@ def sentence(error: BaseException) -> str:
 
 def internal(error: BaseException) -> str:
     """Note an error of ours in the log, if there is one, and say so in a sentence without line breaks."""
-    told = str(error)
-    words = f"{type(error).__name__}: {told}" if told else type(error).__name__
+    message = str(error)
+    words = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return printable(f"internal error: {words} ({_noted(error)})")
 
 
@@ -102,12 +102,12 @@ def _noted(error: BaseException) -> str:
     log = os.environ.get(LOG_VARIABLE)
     if not log:
         return _HOW_TO_KEEP
-    told = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
         with _lock:
-            if told not in _written or not Path(log).exists():
-                _append(Path(log), _entry(told))
-                _written.add(told)
+            if trace not in _written or not Path(log).exists():
+                _append(Path(log), _entry(trace))
+                _written.add(trace)
     except OSError as problem:
         return f"the log {log} cannot be written: {_words_of_system(problem)}"
     return f"the traceback is in {log}"
@@ -151,7 +151,7 @@ def _append(path: Path, entry: str) -> None:
         os.close(file)
 
 
-def _entry(told: str) -> str:
+def _entry(trace: str) -> str:
     """What to know about one error; nothing in it acts on a terminal that shows it."""
     from datetime import datetime, timezone
 
@@ -161,7 +161,7 @@ def _entry(told: str) -> str:
         f"command: {shlex.join(sys.argv)}",
         f"versions: {', '.join(_versions())}",
         f"terminal: {', '.join(_terminal())}",
-        *told.splitlines(),
+        *trace.splitlines(),
     ]
     return "".join(f"{printable(line)}\n" for line in lines) + "\n"
 
@@ -170,14 +170,14 @@ def _versions() -> list[str]:
     import platform
     from importlib import metadata
 
-    found = [f"Python {platform.python_version()}", platform.platform()]
+    versions = [f"Python {platform.python_version()}", platform.platform()]
     for library in _LIBRARIES:
         if library in sys.modules:
             try:
-                found.append(f"{library} {metadata.version(library)}")
+                versions.append(f"{library} {metadata.version(library)}")
             except metadata.PackageNotFoundError:
-                found.append(library)
-    return found
+                versions.append(library)
+    return versions
 
 
 def _terminal() -> list[str]:

@@ -276,10 +276,10 @@ class _Comparison:
         outputs = {
             name: tuple(
                 output
-                for output in found.outputs
+                for output in signature.outputs
                 if not self.request.outputs or output.name in self.request.outputs
             )
-            for name, found in signatures.items()
+            for name, signature in signatures.items()
         }
         totals, rows = self._samples(source, specs, outputs)
         return self._finish(signatures, specs, source, totals, rows)
@@ -290,10 +290,12 @@ class _Comparison:
         specs = []
         for mine in signatures[REFERENCE].inputs:
             theirs = other[mine.name]
-            types = [one for one in (mine.dtype, theirs.dtype) if one is not None]
+            types = [dtype for dtype in (mine.dtype, theirs.dtype) if dtype is not None]
             dtype = narrower(types[0], types[-1]) if types else DataType.FP32
             known = [
-                one for one in (mine.shape, theirs.shape) if one is not None and all(n >= 0 for n in one)
+                shape
+                for shape in (mine.shape, theirs.shape)
+                if shape is not None and all(n >= 0 for n in shape)
             ]
             if not known:
                 raise TrexError(
@@ -327,23 +329,23 @@ class _Comparison:
         specs: Sequence[TensorSpec],
         outputs: Mapping[str, tuple[TensorSpec, ...]],
     ) -> tuple[dict[str, Sums], list[dict[str, Any]]]:
-        totals = {one.name: Sums() for one in outputs[REFERENCE]}
+        totals = {output.name: Sums() for output in outputs[REFERENCE]}
         rows = []
         for number in range(source.count):
             inputs = source.sample(number)
-            found: dict[str, dict[str, Array]] = {}
+            arrays: dict[str, dict[str, Array]] = {}
             for index, (name, side) in enumerate(self.sides.items()):
                 if self.stop.times:
                     raise InterruptedRunError("interrupted")
                 step = f"sample {number + 1} of {source.count}: {name}"
                 self.view(step, number * 2 + index, source.count * 2)
-                found[name] = side.run(inputs, outputs[name])
-            sums = {name: self._compare(number, name, found) for name in totals}
-            totals = {name: totals[name] + one for name, one in sums.items()}
+                arrays[name] = side.run(inputs, outputs[name])
+            sums = {name: self._compare(number, name, arrays) for name in totals}
+            totals = {name: totals[name] + added for name, added in sums.items()}
             kept = self.keeper.keep_sample(
-                number, {spec.name: (held(inputs[spec.name], spec.dtype), spec) for spec in specs}, found
+                number, {spec.name: (held(inputs[spec.name], spec.dtype), spec) for spec in specs}, arrays
             )
-            tensors = [{"name": name, **measures(one)} for name, one in sums.items()]
+            tensors = [{"name": name, **measures(total)} for name, total in sums.items()]
             rows.append({"sample": number, "directory": kept, "outputs": tensors})
         return totals, rows
 
@@ -354,7 +356,7 @@ class _Comparison:
             side = REFERENCE if left is None else TEST
             raise TrexError(f"{what}: the {side} did not give it")
         if left.shape != right.shape:
-            shapes = " and ".join("x".join(map(str, one.shape)) or "scalar" for one in (left, right))
+            shapes = " and ".join("x".join(map(str, array.shape)) or "scalar" for array in (left, right))
             raise TrexError(f"{what}: shapes differ, {shapes}")
         rtol, atol = self.request.tolerance or (0.0, 0.0)
         return compare(left, right, rtol=rtol, atol=atol, axis=self._axis(left))
@@ -422,7 +424,7 @@ class _Comparison:
         }
         return {
             "name": name,
-            **{key: one.value if one else None for key, one in types.items()},
+            **{key: dtype.value if dtype else None for key, dtype in types.items()},
             **measures(sums),
         }
 
@@ -439,12 +441,12 @@ class _Comparison:
 
 def _tensor(spec: TensorSpec, signatures: Mapping[str, Signature]) -> dict[str, Any]:
     types = {
-        f"dtype_{side}": next((one.dtype for one in signature.inputs if one.name == spec.name), None)
+        f"dtype_{side}": next((tensor.dtype for tensor in signature.inputs if tensor.name == spec.name), None)
         for side, signature in signatures.items()
     }
     return {
         "name": spec.name,
         "shape": list(spec.shape or ()),
         "dtype": spec.dtype.value if spec.dtype else None,
-        **{key: one.value if one else None for key, one in types.items()},
+        **{key: dtype.value if dtype else None for key, dtype in types.items()},
     }

@@ -70,7 +70,10 @@ class Sums:
     agreeing_rows: int = 0
 
     def __add__(self, other: Sums) -> Sums:
-        pairs = ((one.name, getattr(self, one.name), getattr(other, one.name)) for one in fields(Sums))
+        pairs = (
+            (sum_field.name, getattr(self, sum_field.name), getattr(other, sum_field.name))
+            for sum_field in fields(Sums)
+        )
         return Sums(**{name: max(a, b) if name in _LARGEST else a + b for name, a, b in pairs})
 
 

@@ -283,10 +283,10 @@ class EngineSide:
             TrexError: It fails, or is interrupted.
         """
         entries = []
-        for index, one in enumerate(self._inputs):
+        for index, spec in enumerate(self._inputs):
             path = self.directory / f"input-{index}.bin"
-            path.write_bytes(to_bytes(inputs[one.name], one.dtype or DataType.FP32))
-            entries.append(f"{_quoted(one.name)}:{path}")
+            path.write_bytes(to_bytes(inputs[spec.name], spec.dtype or DataType.FP32))
+            entries.append(f"{_quoted(spec.name)}:{path}")
         _, exported = self._run([f"--loadInputs={','.join(entries)}"] if entries else [])
         values = self._read(exported, self._types)
         for name, shape in self._shapes.items():

@@ -41,7 +41,7 @@ _NUMPY = {
     DataType.UINT8: "<u1",
     DataType.BOOL: "?",
 }
-SUPPORTED = ", ".join(one.value for one in _NUMPY)
+SUPPORTED = ", ".join(dtype.value for dtype in _NUMPY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def _chosen(signature: Signature, outputs: Sequence[str]) -> list[TensorSpec]:
 def _compare(side: str, mine: TensorSpec, other: TensorSpec, problems: list[str], notes: list[str]) -> None:
     what = f"{side} {printable(mine.name)}"
     if mine.shape is not None and other.shape is not None and not _agree(mine.shape, other.shape):
-        dims = [dimensions(one.shape or ()) for one in (mine, other)]
+        dims = [dimensions(spec.shape or ()) for spec in (mine, other)]
         problems.append(f"{what}: {dims[0]} in the reference, {dims[1]} in the test")
     if mine.dtype is None or other.dtype is None or mine.dtype is other.dtype:
         return
@@ -330,8 +330,8 @@ def _read_npy(path: Path, spec: TensorSpec) -> Array:
     what = f"{path} for input {printable(spec.name)}"
     if not isinstance(values, np.ndarray) or tuple(values.shape) != (spec.shape or ()):
         wanted = "x".join(map(str, spec.shape or ())) or "a scalar"
-        found = "x".join(map(str, getattr(values, "shape", ()))) or "a scalar"
-        raise TrexError(f"{what}: {found}, but the input is {wanted}; see --input-shape")
+        actual = "x".join(map(str, getattr(values, "shape", ()))) or "a scalar"
+        raise TrexError(f"{what}: {actual}, but the input is {wanted}; see --input-shape")
     if values.dtype.kind not in "fiub" or (values.dtype.kind == "f" and not spec.is_float):
         kind = spec.dtype.value if spec.dtype else "unknown"
         raise TrexError(f"{what}: holds {values.dtype}, but the input is {kind}")
@@ -356,7 +356,14 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
     files: dict[str, tuple[Path, DataType | None]] = {}
     known = {spec.name for spec in specs}
     for text in named:
-        name = next((one for one in sorted(known, key=len, reverse=True) if text.startswith(f"{one}:")), None)
+        name = next(
+            (
+                candidate
+                for candidate in sorted(known, key=len, reverse=True)
+                if text.startswith(f"{candidate}:")
+            ),
+            None,
+        )
         if name is None:
             what = "is no directory" if ":" not in text else "names no input"
             raise TrexError(f"--load-inputs {printable(text)!r} {what}; inputs are {_names(known)}")
@@ -396,12 +403,12 @@ def _sample_files(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tup
     described = _described(folder)
     files = {}
     for spec in specs:
-        found = described.get(spec.name) or ((path, None) if (path := _file_of(folder, spec)) else None)
-        if found is None:
+        file = described.get(spec.name) or ((path, None) if (path := _file_of(folder, spec)) else None)
+        if file is None:
             raise TrexError(
                 f"{folder}: no file for input {printable(spec.name)} (such as {printable(spec.name)}.bin)"
             )
-        files[spec.name] = found
+        files[spec.name] = file
     return files
 
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.analysis.compute import Compute, compute_of
-from trex_tui.analysis.device import device_of
+from trex_tui.analysis.compute import Compute, compute_products
+from trex_tui.analysis.device import find_device
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, roofline
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.engine.columns import COLUMNS, Column, FromLayer, build_frame
@@ -36,8 +36,8 @@ class Derived:
 def derived(engine: Engine) -> Derived:
     """The products of all layers and their place under the roof. Kept for the last few engines."""
     with gc_paused():
-        compute = tuple([compute_of(layer) for layer in engine.layers])
-        return Derived(compute, roofline(engine, device_of(engine), compute))
+        compute = tuple([compute_products(layer) for layer in engine.layers])
+        return Derived(compute, roofline(engine, find_device(engine), compute))
 
 
 class _OfCompute:

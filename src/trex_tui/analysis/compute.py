@@ -48,7 +48,7 @@ NOTHING = Compute()
 """Of layers that compute no product: their work is moving bytes."""
 
 
-def compute_of(layer: Layer) -> Compute:
+def compute_products(layer: Layer) -> Compute:
     """The product of a layer: of convolutions, GEMMs and attention; `NOTHING` for every other kind."""
     reader = _READERS.get(layer.kind)
     if reader is None:
@@ -76,7 +76,7 @@ def _convolution(layer: Layer) -> Compute:
     groups = _count(layer, "Groups") or _count(layer, "ConvGroups") or 1
     kernel = _extents(layer, "Kernel") or _extents(layer, "ConvKernel")
     if kernel is None and (weights := _filter_among_inputs(layer)):
-        kernel, groups = weights.shape[2:], _groups_of(layer, weights)
+        kernel, groups = weights.shape[2:], _find_groups(layer, weights)
     if kernel is None:
         kernel = _kernel_of_tactic(layer)
     if kernel is None:
@@ -129,7 +129,7 @@ def _filter_among_inputs(layer: Layer) -> Tensor | None:
     return None
 
 
-def _groups_of(layer: Layer, weights: Tensor) -> int:
+def _find_groups(layer: Layer, weights: Tensor) -> int:
     whole = layer.outputs[0] if _is_transposed(layer) else layer.inputs[0]
     return whole.shape[1] // weights.shape[1]
 

@@ -253,7 +253,7 @@ def capture_document(engine: Engine) -> dict[str, object] | None:
     if manifest is None:
         return None
     host = manifest.before or manifest.after or HostState()
-    before, after = (_gpu(one, engine) for one in (manifest.before, manifest.after))
+    before, after = (_gpu(state, engine) for state in (manifest.before, manifest.after))
     lock = manifest.clocks
     return {
         "started": manifest.started.isoformat() if manifest.started else None,

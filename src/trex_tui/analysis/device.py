@@ -320,13 +320,13 @@ def _shown(value: float | None, pattern: str) -> str | None:
     return None if value is None else pattern.format(value)
 
 
-def device_of(engine: Engine, overrides: DeviceOverrides | None = None) -> DeviceModel:
+def find_device(engine: Engine, overrides: DeviceOverrides | None = None) -> DeviceModel:
     """The device that an engine's files state, with what the user states instead: here, or when it was loaded."""
     return device_of_metadata(engine.metadata, overrides or engine.stated_device)
 
 
 def device_of_metadata(metadata: Metadata, overrides: DeviceOverrides | None = None) -> DeviceModel:
-    """As `device_of`, from the metadata: trtexec's device section, and the old device dump for what that lacks."""
+    """As `find_device`, from the metadata: trtexec's device section, and the old device dump for what that lacks."""
     reported = reported_device(metadata)
     return _Derivation(metadata.device_name, reported, overrides or DeviceOverrides()).model()
 

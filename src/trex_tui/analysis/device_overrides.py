@@ -99,11 +99,11 @@ def overrides_from_options(options: Iterable[str]) -> DeviceOverrides:
         key, equals, text = option.partition("=")
         if not equals:
             raise TrexError(f"device option {printable(option)!r}: expected key=value with {_KNOWN_KEYS}")
-        overrides = _with_value(overrides, key.strip(), _number_of(text), "device option")
+        overrides = _with_value(overrides, key.strip(), _parse_value(text), "device option")
     return overrides
 
 
-def _number_of(text: str) -> float | str:
+def _parse_value(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:

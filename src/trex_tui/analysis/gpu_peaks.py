@@ -286,7 +286,7 @@ def peak_ops(
     stated = device.stated_peaks.get(wanted)
     if stated is not None and (tensor_cores or wanted not in TENSOR_PRECISIONS):
         return _stated(device, wanted, stated)
-    found = _of_architecture(device, wanted, tensor_cores, accumulate, sparse)
+    found = _architecture_peak(device, wanted, tensor_cores, accumulate, sparse)
     if found.flop_per_s is None and stated is not None:
         note = f"the stated {wanted.value} peak counts for kernels on CUDA cores too"
         return replace(_stated(device, wanted, stated), assumptions=(note,))
@@ -308,7 +308,7 @@ def _stated(device: DeviceModel, precision: DataType, value: float) -> Peak:
     return Peak(value, tag=STATED, source=device.stated_in, formula=formula)
 
 
-def _of_architecture(
+def _architecture_peak(
     device: DeviceModel, precision: DataType, tensor_cores: bool, accumulate: DataType | None, sparse: bool
 ) -> Peak:
     if device.architecture is None:
@@ -332,7 +332,7 @@ def _of_architecture(
         return Peak(None, reason=f"no {precision.value} rate{unit} is known for {device.architecture.name}")
     if (
         device.name is None
-        and rate.mac_per_sm_clock != _rates_of(device, geforce=True)[rate.name].mac_per_sm_clock
+        and rate.mac_per_sm_clock != _device_rates(device, geforce=True)[rate.name].mac_per_sm_clock
     ):
         return Peak(None, rate, reason="without the device's name GeForce cannot be told from other products")
     return _scaled(device, rate, factor, tuple(notes))
@@ -349,7 +349,7 @@ def _scaled(device: DeviceModel, rate: Rate, factor: float, notes: tuple[str, ..
     return Peak(value, rate, rate.tag, source, formula, assumptions=notes)
 
 
-def _rates_of(device: DeviceModel, *, geforce: bool) -> Mapping[str, Rate]:
+def _device_rates(device: DeviceModel, *, geforce: bool) -> Mapping[str, Rate]:
     return device.architecture.rates[geforce] if device.architecture else {}
 
 
@@ -358,7 +358,7 @@ def _tensor_rate(
 ) -> Rate | None:
     if device.tensor_factor == 0:
         return None
-    rates = _rates_of(device, geforce=device.is_geforce)
+    rates = _device_rates(device, geforce=device.is_geforce)
     stem = _TENSOR_RATES_BY_ACCUMULATOR.get(precision)
     if stem is None:
         return rates.get(_TENSOR_RATES.get(precision, ""))
@@ -374,7 +374,7 @@ def _tensor_rate(
 def _cuda_rate(
     device: DeviceModel, precision: DataType, accumulate: DataType | None, notes: list[str]
 ) -> Rate | None:
-    rates = _rates_of(device, geforce=device.is_geforce)
+    rates = _device_rates(device, geforce=device.is_geforce)
     single = rates.get("fp32_cuda")
     if precision in (DataType.FP32, DataType.TF32):
         return single

@@ -122,11 +122,11 @@ def by_module(engine: Engine, depth: int = 1) -> list[Share]:
     """
     groups: dict[str, list[Layer]] = {}
     for layer in engine.layers:
-        groups.setdefault(module_of(layer, depth), []).append(layer)
+        groups.setdefault(find_module(layer, depth), []).append(layer)
     return _slowest_first(Share(name, sum_latency_ms(group), len(group)) for name, group in groups.items())
 
 
-def module_of(layer: Layer, depth: int = 1) -> str:
+def find_module(layer: Layer, depth: int = 1) -> str:
     """The module that a layer counts for, `depth` levels deep; empty outside of any."""
     return "/".join(module_path(layer)[:depth])
 

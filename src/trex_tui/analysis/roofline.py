@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
 
-from trex_tui.analysis.compute import Compute, compute_of
+from trex_tui.analysis.compute import Compute, compute_products
 from trex_tui.analysis.device import DeviceModel
 from trex_tui.analysis.gpu_peaks import Peak, peak_of_kernel
 from trex_tui.engine.dtypes import DataType
@@ -327,7 +327,7 @@ def roofline(engine: Engine, device: DeviceModel, computes: Sequence[Compute] | 
     """
     floor_ms = latency_floor_ms(engine.layers)
     roofs = _Roofs(device, floor_ms)
-    known = computes or [compute_of(layer) for layer in engine.layers]
+    known = computes or [compute_products(layer) for layer in engine.layers]
     working = (layer for layer in engine.layers if layer.kind.is_work)
     points = {layer.index: roofs.point(layer, known[layer.index]) for layer in working}
     return Roofline(device, points, floor_ms)

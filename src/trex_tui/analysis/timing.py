@@ -208,7 +208,7 @@ def timing_statistics(engine: Engine) -> TimingStatistics | None:
 
 def statistics_of_summary(metadata: Metadata) -> TimingStatistics | None:
     """What trtexec's performance summary alone tells; None if there is none."""
-    lines = [_of_line(metadata.latency(label)) for label in _SUMMARY_LABELS]
+    lines = [_series_of_summary(metadata.latency(label)) for label in _SUMMARY_LABELS]
     if metadata.throughput_qps is None and not any(lines):
         return None
     latency, compute, h2d, d2h, enqueue = lines
@@ -256,7 +256,7 @@ def statistics_of_rows(
         compute=compute,
         h2d=series_statistics(whole.get("h2dMs", ())),
         d2h=series_statistics(whole.get("d2hMs", ())),
-        enqueue=_of_line(metadata.latency("Enqueue Time") if metadata else None) or _enqueue(whole),
+        enqueue=_series_of_summary(metadata.latency("Enqueue Time") if metadata else None) or _enqueue(whole),
         gpu_idle_pct=_gpu_idle_pct(whole),
         stability=stability(judged, whole.get("startComputeMs")),
         notes=_contradictions(latency, metadata.latency() if metadata else None),
@@ -288,7 +288,7 @@ def series_statistics(values: Sequence[float], resolution_ms: float | None = Non
     )
 
 
-def _of_line(line: LatencySummary | None) -> SeriesStatistics | None:
+def _series_of_summary(line: LatencySummary | None) -> SeriesStatistics | None:
     if line is None:
         return None
     percentiles: dict[float, float | None] = dict.fromkeys(PERCENTILES)

@@ -73,7 +73,7 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [one for one in archive.infolist() if not one.is_dir()]
-            if len(members) > MOST_MEMBERS or sum(map(_bytes_of, members)) > MOST_BYTES:
+            if len(members) > MOST_MEMBERS or sum(map(_read_member, members)) > MOST_BYTES:
                 return Unpacked(path.parent, (), "holds more than an archive of one engine can")
             root = _remembered(Path(tempfile.mkdtemp(prefix="trex-tui-tea-")), path)
             folders = {"": root / _numbered(0) / path.name}
@@ -97,7 +97,7 @@ def _unpack(path: Path, _modified: int, _size: int) -> Unpacked:
     return Unpacked(folders[""], tuple(sorted(set(files), key=lambda one: (one.parent.parts, one.name))))
 
 
-def _bytes_of(member: zipfile.ZipInfo) -> int:
+def _read_member(member: zipfile.ZipInfo) -> int:
     found = _match(member)
     return 0 if found is None or found["plan"] else member.file_size
 
@@ -174,7 +174,7 @@ def _extract(
     return target
 
 
-def archive_of(file: Path) -> Path | None:
+def find_archive(file: Path) -> Path | None:
     """The archive that a file was unpacked from; None if it was not."""
     return next((archive for root, archive in _unpacked.items() if root in file.parents), None)
 

@@ -128,8 +128,8 @@ def changes(before: HostState, after: HostState) -> Iterator[tuple[str, str]]:
             for name, value in new.throttle_counters_us.items()
             if (earlier := old.throttle_counters_us.get(name)) is not None and value > earlier
         ]
-        if told := list(dict.fromkeys([*risen, *(new.throttle_reasons or ())])):
-            yield THROTTLED, f"{named} was throttled: {', '.join(told)}"
+        if reasons := list(dict.fromkeys([*risen, *(new.throttle_reasons or ())])):
+            yield THROTTLED, f"{named} was throttled: {', '.join(reasons)}"
     counts = before.over_current_events
     if any(value > counts.get(name, value) for name, value in after.over_current_events.items()):
         yield THROTTLED, "the board throttled for over-current while it measured"

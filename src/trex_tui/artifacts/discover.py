@@ -152,10 +152,10 @@ def contents(path: Path) -> Contents:
 def without_strangers(files: list[Path], named: Path) -> list[Path]:
     """Files beside one that was named, without the archives that neither are it nor can be of its engine: their names, and
     those of what they hold, tell of others. Nothing is unpacked to see that."""
-    return [file for file in files if not is_archive(file) or file == named or _may_be_of(file, named)]
+    return [file for file in files if not is_archive(file) or file == named or _may_belong_to(file, named)]
 
 
-def _may_be_of(archive: Path, named: Path) -> bool:
+def _may_belong_to(archive: Path, named: Path) -> bool:
     from trex_tui.artifacts.archive import names_in
 
     if is_archive(named):

@@ -76,7 +76,7 @@ def _checked_layer(raw: Any, index: int, note: Any) -> dict[str, Any] | None:  #
     if isinstance(raw, str):
         return {"Name": raw}
     if not isinstance(raw, dict):
-        note(where, f"is {_kind_of(raw)}, not a layer; left out")
+        note(where, f"is {_name_type(raw)}, not a layer; left out")
         return None
     if not isinstance(raw.get("Name"), str):
         note(where, "has no Name; its place in the list stands for it")
@@ -88,7 +88,7 @@ def _dicts(raw: Any, where: str, note: Any) -> tuple[dict[str, Any], ...]:  # no
     if raw is None:
         return ()
     if not isinstance(raw, list):
-        note(where, f"is {_kind_of(raw)}, not a list; ignored")
+        note(where, f"is {_name_type(raw)}, not a list; ignored")
         return ()
     good = tuple(entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("Name"), str))
     if len(good) < len(raw):
@@ -100,7 +100,7 @@ def _bindings(raw: Any, note: Any) -> tuple[str, ...]:  # noqa: ANN401
     if raw is None:
         return ()
     if not isinstance(raw, list):
-        note("Bindings", f"is {_kind_of(raw)}, not a list; ignored")
+        note("Bindings", f"is {_name_type(raw)}, not a list; ignored")
         return ()
     names = [
         entry if isinstance(entry, str) else entry.get("Name") if isinstance(entry, dict) else None
@@ -112,6 +112,6 @@ def _bindings(raw: Any, note: Any) -> tuple[str, ...]:  # noqa: ANN401
     return good
 
 
-def _kind_of(value: Any) -> str:  # noqa: ANN401
+def _name_type(value: Any) -> str:  # noqa: ANN401
     kinds = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
     return kinds.get(type(value), "a number")

@@ -115,18 +115,18 @@ def inputs_of(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> 
         paths: What a person named beside it: files, or directories, which count for nothing.
     """
     files = [file for source in sets for file in source.files.values()]
-    archives = [found for file in files if (found := _archive_of(file)) is not None]
+    archives = [found for file in files if (found := _find_archive(file)) is not None]
     return Inputs([*files, *archives, *paths])
 
 
-def _archive_of(file: Path) -> Path | None:
+def _find_archive(file: Path) -> Path | None:
     from trex_tui.artifacts.naming import is_archive
 
     if not any(map(is_archive, file.parents)):
         return None
-    from trex_tui.artifacts.archive import archive_of  # 20 ms for zipfile
+    from trex_tui.artifacts.archive import find_archive  # 20 ms for zipfile
 
-    return archive_of(file)
+    return find_archive(file)
 
 
 def _keys(path: Path) -> tuple[object, ...]:

@@ -324,15 +324,6 @@ class FormatCombination(NamedTuple):
         return next((trial for trial in self.runners if trial.runner == self.chosen_runner), None)
 
     @property
-    def chosen_name(self) -> str | None:
-        trial = self.chosen_trial
-        return (
-            next((tactic.name for tactic in trial.tactics if tactic.id == self.chosen_id), None)
-            if trial
-            else None
-        )
-
-    @property
     def chosen_ms(self) -> float | None:
         """Time of the choice; None if nothing was chosen or it has no time."""
         if self.is_cached:
@@ -350,17 +341,8 @@ class FormatCombination(NamedTuple):
         return trial.fastest_ms if trial.fastest_id == self.chosen_id else None
 
     @property
-    def seconds(self) -> float | None:
-        """What timing all its runners took; None where the log does not say for any."""
-        return sum_of_known(trial.seconds for trial in self.runners)
-
-    @property
     def tactic_count(self) -> int:
         return sum(trial.tactic_count for trial in self.runners)
-
-    @property
-    def myelin_count(self) -> int:
-        return sum(trial.myelin_count for trial in self.runners)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,15 +371,15 @@ class LayerTuning:
     @property
     def seconds(self) -> float | None:
         """What timing it took, as the log prints it for its runners (8.6 and later); before, None: see `began_s`."""
-        return sum_of_known(combination.seconds for combination in self.combinations)
+        return sum_of_known(trial.seconds for trial in self.trials())
 
     @property
     def tactic_count(self) -> int:
-        return sum(combination.tactic_count for combination in self.combinations)
+        return sum(trial.tactic_count for trial in self.trials())
 
     @property
     def myelin_count(self) -> int:
-        return sum(combination.myelin_count for combination in self.combinations)
+        return sum(trial.myelin_count for trial in self.trials())
 
     @property
     def skipped(self) -> tuple[SkippedTactic, ...]:

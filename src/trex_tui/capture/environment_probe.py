@@ -74,7 +74,7 @@ def machine_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iter
         yield f"it cannot be told which GPU {when} (nvidia-smi does not tell)"
         return
     board, this = then.get("jetson") or {}, now.get("jetson") or {}
-    if bool(board) != bool(this) or any(board.get(one) != this.get(one) for one in ("soc", "model")):
+    if bool(board) != bool(this) or any(board.get(key) != this.get(key) for key in ("soc", "model")):
         yield "it was built on another GPU"
         return
     for key, word in (("l4t", "on L4T"), ("power_mode", "in power mode")):
@@ -90,7 +90,7 @@ def _other_gpus(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str
         yield f"it was built on another GPU ({_names(old)}; this is {_names(new)})"
         return
     chosen, choose = then.get("chosen"), now.get("chosen")
-    sliced = any("MIG-" in str((one or {}).get("visible")) for one in (chosen, choose))
+    sliced = any("MIG-" in str((choice or {}).get("visible")) for choice in (chosen, choose))
     if (len(set(new)) > 1 and (old != new or chosen != choose)) or (sliced and chosen != choose):
         yield "it may have been built on another GPU (CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER or the GPUs have changed)"
 
@@ -412,9 +412,9 @@ def ask(host: Host, key: str, argv: list[str]) -> tuple[int | None, str]:
     """Exit code and output of a program; 127 and why if it does not start."""
     if host.recording is not None:
         asked = next((word for word in argv[1:] if word in host.recording.answers), "")
-        recorded, said = host.recording.answers.get(asked, (127, "not asked"))
-        host.probes[key] = {"command": argv, "exit_code": recorded, "raw": said[:_MOST_TEXT]}
-        return recorded, said[:_MOST_TEXT]
+        recorded, answer = host.recording.answers.get(asked, (127, "not asked"))
+        host.probes[key] = {"command": argv, "exit_code": recorded, "raw": answer[:_MOST_TEXT]}
+        return recorded, answer[:_MOST_TEXT]
     try:
         done = subprocess.run(
             argv,

@@ -211,8 +211,8 @@ class _Runner:
         os.set_blocking(pipe.fileno(), False)
         try:
             with selectors.DefaultSelector() as selector:
-                for one in (pipe.fileno(), self._woken, self.stop.fileno()):
-                    selector.register(one, selectors.EVENT_READ)
+                for descriptor in (pipe.fileno(), self._woken, self.stop.fileno()):
+                    selector.register(descriptor, selectors.EVENT_READ)
                 self._heed()  # asked before it started, or just now: once, and politely
                 while not self._is_done():
                     ready = {key.fd for key, _ in selector.select(self._patience())}
@@ -259,7 +259,9 @@ class _Runner:
         return self.is_over and not self._members()
 
     def _patience(self) -> float:
-        moments = [one for one in (self.timeout_at, self.kill_at, self.give_up_at) if one is not None]
+        moments = [
+            moment for moment in (self.timeout_at, self.kill_at, self.give_up_at) if moment is not None
+        ]
         wait = 0.02 if self.is_over else _TICK_S
         return max(0.0, min([wait, *(moment - time.monotonic() for moment in moments)]))
 

@@ -454,10 +454,11 @@ class RemoteMachine(Machine):
         there, self.files = moved(options, self.directory)
         remote = plan(there, trtexec, Names(Path(self.directory), names.name))
         local = plan(options, trtexec, names)
-        self._there = {here.log: one for here, one in zip(local, remote, strict=True)}
-        self.folders = sorted({str(one.log.parent) for one in remote})
+        self._there = {here.log: there for here, there in zip(local, remote, strict=True)}
+        self.folders = sorted({str(run.log.parent) for run in remote})
         return tuple(
-            replace(here, argv=one.argv, here=here.argv) for here, one in zip(local, remote, strict=True)
+            replace(here, argv=distant.argv, here=here.argv)
+            for here, distant in zip(local, remote, strict=True)
         )
 
     def prepare(self, engine: Path | None) -> None:

@@ -135,12 +135,12 @@ def read_inputs(options: CaptureOptions) -> dict[str, Any]:
     files: dict[str, Path] = {}
     if options.onnx is not None:
         model = Path(options.onnx)
-        paths = {one: Path(one) for one in external_data(model)}
+        paths = {location: Path(location) for location in external_data(model)}
         files = {
             name: model.parent / location
             for name, location in paths.items()
             if not location.is_absolute() and ".." not in location.parts and "\0" not in name
         }
         named = (options.calib, *(plugin for plugin in options.plugins if "/" in plugin))
-        files |= {one: Path(one) for one in named if one is not None}
+        files |= {text: Path(text) for text in named if text is not None}
     return {name: file_entry(path) for name, path in sorted(files.items()) if path.is_file()}

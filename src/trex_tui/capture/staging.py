@@ -119,7 +119,7 @@ class Workspace:
     def existing(self) -> list[Path]:
         """What lies in the target and would be replaced."""
         wanted = stem_of(Path(f"{self.name}.graph.json"))
-        kept = {Names(self.outdir, self.name).file(one) for one in _BUILD_ENDINGS if self.keeps_build}
+        kept = {Names(self.outdir, self.name).file(ending) for ending in _BUILD_ENDINGS if self.keeps_build}
         try:
             entries = sorted(self.outdir.iterdir())
         except FileNotFoundError:
@@ -202,11 +202,11 @@ class Workspace:
         try:
             for old in self.existing():
                 _move(old, aside / old.name, moved)
-            for one in new:
-                target = self.outdir / one.name
+            for entry in new:
+                target = self.outdir / entry.name
                 if os.path.lexists(target):
-                    _move(target, aside / one.name, moved)
-                _move(one, target, moved)
+                    _move(target, aside / entry.name, moved)
+                _move(entry, target, moved)
         except BaseException:
             for source, target in reversed(moved):
                 with contextlib.suppress(OSError):
@@ -228,11 +228,11 @@ class Workspace:
             return None
         shutil.rmtree(self.failed, ignore_errors=True)
         self.failed.mkdir(parents=True, exist_ok=True)
-        for one in kept:
-            if one.is_dir() and not everything:
-                for export in one.rglob("*.json"):
+        for entry in kept:
+            if entry.is_dir() and not everything:
+                for export in entry.rglob("*.json"):
                     export.unlink(missing_ok=True)
-            shutil.move(one, self.failed / one.name)
+            shutil.move(entry, self.failed / entry.name)
         return self.failed
 
     def clear(self, keep: frozenset[str] = frozenset()) -> None:
@@ -350,9 +350,9 @@ def _takes_rename(outdir: Path) -> bool:
     return same and not outdir.is_mount() and os.access(outdir.parent, os.W_OK)
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(first: Path, other: Path) -> bool:
     try:
-        return one.samefile(other)
+        return first.samefile(other)
     except OSError:
         return False
 

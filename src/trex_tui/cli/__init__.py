@@ -32,7 +32,7 @@ COMMANDS = {
     "summary": "layers:run_summary",
     "layers": "layers:run_layers",
     "lint": "lint:run_lint",
-    "diff": "diff:run_diff",
+    "diff": "report:run_diff",
     "report": "report:run_report",
     "times": "times:run_times",
     "explain": "layers:run_explain",

@@ -55,7 +55,9 @@ def run_accuracy(options: argparse.Namespace) -> int:
     try:
         with stop_on_signals() as stop:
             result = run_comparison(request, trtexec, stop, view.step)
-            others = {name: run_comparison(one, trtexec, stop, view.step) for name, one in further.items()}
+            others = {
+                name: run_comparison(against, trtexec, stop, view.step) for name, against in further.items()
+            }
     except InterruptedRunError:
         view.clear()
         complain("interrupted; nothing is kept")
@@ -156,12 +158,12 @@ def default_outdir(test: Path) -> Path:
 
 
 def _type(text: str) -> DataType:
-    found = parse_data_type(text)
-    if found is None:
+    dtype = parse_data_type(text)
+    if dtype is None:
         raise TrexError(
-            f"--input-type: there is no type {text!r}; known are {', '.join(one.value for one in DataType)}"
+            f"--input-type: there is no type {text!r}; known are {', '.join(known.value for known in DataType)}"
         )
-    return found
+    return dtype
 
 
 def _print(
@@ -181,8 +183,8 @@ def _print(
 
         sections = [
             section
-            for one in (result, *others.values())
-            for section in accuracy_sections(parse_accuracy(one.difference, request.test))
+            for run in (result, *others.values())
+            for section in accuracy_sections(parse_accuracy(run.difference, request.test))
         ]
         print_text(partial(print_sections, sections))
     if request.outdir is not None:

@@ -135,16 +135,16 @@ def _capture_over_ssh(options: argparse.Namespace, request: CaptureRequest) -> t
     complete: list[Path] = []
     with stop_on_signals() as stop:
         if options.dry_run:
-            for ssh, one in jobs:
-                _print_remote_commands(options, ssh, one, stop)
+            for ssh, host_request in jobs:
+                _print_remote_commands(options, ssh, host_request, stop)
             return _OK, None
-        for _, one in jobs:
-            one.check_target()  # before anybody is bothered
-        for ssh, one in jobs:
+        for _, host_request in jobs:
+            host_request.check_target()  # before anybody is bothered
+        for ssh, host_request in jobs:
             view = make_view(sys.stderr) if len(jobs) == 1 else CaptureView(sys.stderr, f"{ssh.host}: ")
             with view:
-                codes.append(_capture_on(options, ssh, one, stop, view))
-            complete += [one.outdir] if codes[-1] == _OK else []
+                codes.append(_capture_on(options, ssh, host_request, stop, view))
+            complete += [host_request.outdir] if codes[-1] == _OK else []
             if stop.times:
                 break
     for outdir in complete:

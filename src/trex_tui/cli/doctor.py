@@ -37,10 +37,10 @@ def run_doctor(options: argparse.Namespace) -> int:
         raise TrexError("capture runs on Linux, so there is nothing to look at here")
     if options.host:
         return _examine_hosts(options)
-    found = look(options.trtexec, Path(options.outdir or "results"))
-    checks = examine(found)
+    findings = look(options.trtexec, Path(options.outdir or "results"))
+    checks = examine(findings)
     if options.json:
-        print_json(document(found, checks))
+        print_json(document(findings, checks))
     else:
         print_text(partial(draw, checks))
     return int(ExitCode.OK if can_capture(checks) else ExitCode.FINDINGS)
@@ -76,9 +76,9 @@ def look(
     return Findings(trtexec, refusal, others if trtexec else [], host.facts, host.probes, environment)
 
 
-def document(found: Findings, checks: Sequence[Check], where: str = "here") -> dict[str, Any]:
+def document(findings: Findings, checks: Sequence[Check], where: str = "here") -> dict[str, Any]:
     """Return the JSON document: the judgement, and all that it rests on."""
-    program = found.trtexec
+    program = findings.trtexec
     return {
         "schema": SCHEMA,
         "trex_tui": __version__,
@@ -93,7 +93,7 @@ def document(found: Findings, checks: Sequence[Check], where: str = "here") -> d
             "build": program.build,
             "found_by": program.found_by,
         },
-        "host": {**found.facts, **found.environment.document(), "probes": found.probes},
+        "host": {**findings.facts, **findings.environment.document(), "probes": findings.probes},
     }
 
 
@@ -134,20 +134,20 @@ def _examine_hosts(options: argparse.Namespace) -> int:
     with stop_on_signals() as stop:
         for ssh in machines:
             try:
-                found = look_there(ssh, stop, options.trtexec)
+                findings = look_there(ssh, stop, options.trtexec)
             except (TrexError, OSError) as error:
                 errors.append(str(error))
                 documents.append({"host_asked": ssh.host, "error": str(error), "can_capture": False})
             else:
-                checks, where = examine(found), f"on {ssh.host}"
-                documents.append({"host_asked": ssh.host, "error": None, **document(found, checks, where)})
+                checks, where = examine(findings), f"on {ssh.host}"
+                documents.append({"host_asked": ssh.host, "error": None, **document(findings, checks, where)})
                 if not options.json:
                     title = ssh.host if len(machines) > 1 else ""
                     print_text(partial(draw, checks, where=where, title=title))
             if stop.times:
                 sys.stderr.write("trex-tui: interrupted\n")
                 return int(ExitCode.INTERRUPTED)
-    can_all = all(one["can_capture"] for one in documents)
+    can_all = all(document["can_capture"] for document in documents)
     if options.json:
         print_json({"schema": SCHEMA_HOSTS, "can_capture": can_all, "hosts": documents})
     for text in errors:

@@ -1,20 +1,27 @@
-"""`trex-tui report`: all there is to say of one or more engines, in one file."""
+"""`trex-tui diff` and `trex-tui report`: engines side by side, and documents about engines."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trex_tui.analysis.compare import compare
+from trex_tui.analysis.compare.gate_metrics import METRICS, judge
+from trex_tui.analysis.filter import FilterError
+from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts.input_files import gc_paused
 from trex_tui.artifacts.output_files import OutputKind, check_output, inputs_of, write_output
 from trex_tui.cli.engines import load_each
-from trex_tui.cli.output import complain
+from trex_tui.cli.output import complain, print_text
 from trex_tui.cli.parser import REPORT_FORMATS
-from trex_tui.errors import TrexError
+from trex_tui.errors import ExitCode, TrexError
 from trex_tui.report.document import TOP, Document
 from trex_tui.report.path_completion import typed_path
+from trex_tui.report.views.compare import DIFF_TOP, Shown, filtered, sections
 from trex_tui.text import printable
 
 if TYPE_CHECKING:
@@ -30,11 +37,69 @@ REPORT = OutputKind("trex-tui report", ("trex-tui/report/",))
 """Every format of a report states the schema near its beginning."""
 
 
+def run_diff(options: argparse.Namespace) -> int:
+    """Compare the engines, print the result, and tell by the exit code whether a gate fell.
+
+    Raises:
+        TrexError: Fewer than two engines, no such baseline, a filter or a gate that makes no sense.
+    """
+    engines, strays = load_each(options)
+    for diagnostic in strays:
+        complain(f"{diagnostic.severity.value}: {diagnostic}")
+    gates = [parse_gate(text, METRICS) for text in options.fail_on]
+    if len(engines) < 2:
+        present = f"only {printable(engines[0].name)}" if engines else "none"
+        raise TrexError(f"diff compares two or more engines; there is {present}")
+    baseline = find_baseline(engines, options.baseline)
+    comparison = compare(engines, baseline=baseline, align=options.align, per_batch=options.per_batch)
+    text = (options.filter or "").strip()
+    try:
+        blocks = filtered(comparison, text)
+    except FilterError as error:
+        raise TrexError(f"--filter: {error.pointed}") from None
+    results = judge(comparison, gates, significant=options.significant)
+    top = DIFF_TOP if options.top is None else options.top or None
+    _print_comparison(Shown(comparison, blocks, top, text, results), options.format)
+    fallen = [result for result in results if result.fell]
+    for result in fallen:
+        sys.stderr.write(f"trex-tui: gate fell: {printable(result.gate.text)}: {printable(result.why)}\n")
+    return int(ExitCode.FINDINGS if fallen else ExitCode.OK)
+
+
+def find_baseline(engines: Sequence[Engine], wanted: str | None) -> int:
+    """Find the engine that `--baseline` names, or the first.
+
+    Raises:
+        TrexError: There is no such engine, or several of that name.
+    """
+    if wanted is None:
+        return 0
+    named = [index for index, engine in enumerate(engines) if engine.name == wanted]
+    if len(named) == 1:
+        return named[0]
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(engines):
+        return int(wanted) - 1
+    known = ", ".join(f"{number} {printable(engine.name)}" for number, engine in enumerate(engines, start=1))
+    why = "several engines are called" if named else "no engine"
+    raise TrexError(f"--baseline: {why} {wanted!r}; there are: {known}")
+
+
+def _print_comparison(shown: Shown, output: str) -> None:
+    if output == "text":
+        from trex_tui.report.render_text import print_sections
+
+        print_text(partial(print_sections, sections(shown)))
+    else:
+        from trex_tui.report.export import ExportFormat, comparison_as
+
+        sys.stdout.write(comparison_as(ExportFormat(output), shown))
+
+
 def run_report(options: argparse.Namespace) -> int:
     """Load, judge, compare, write.
 
     Raises:
-        TrexError: The file cannot be written, would not be one of ours, or its ending names no format; no such baseline.
+        TrexError: The file cannot be written, is not a report, or its ending names no format; no such baseline.
     """
     output = None if options.output == _STDOUT else Path(typed_path(options.output))
     form = _format(output, options.format)
@@ -42,14 +107,14 @@ def run_report(options: argparse.Namespace) -> int:
     if output is not None:
         inputs = inputs_of((engine.source for engine in engines), options.paths)
         check_output(output, REPORT, inputs, force=options.force)
-    text = _text(_report(options, engines, strays), form)
+    text = _render(_make_document(options, engines, strays), form)
     for diagnostic in strays:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     if output is None:
         sys.stdout.write(text)
-        return 0
-    write_output(output, text)
-    return 0
+    else:
+        write_output(output, text)
+    return int(ExitCode.OK)
 
 
 def _format(output: Path | None, wanted: str | None) -> str:
@@ -62,7 +127,9 @@ def _format(output: Path | None, wanted: str | None) -> str:
     return form
 
 
-def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]) -> Document:
+def _make_document(
+    options: argparse.Namespace, engines: Sequence[Engine], strays: Sequence[Diagnostic]
+) -> Document:
     from trex_tui.lint.config import find_config
     from trex_tui.lint.registry import registry
     from trex_tui.lint.run import run
@@ -74,11 +141,7 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
     top = TOP if options.top is None else options.top or None
     compared = None
     if len(engines) > 1:
-        from trex_tui.analysis.compare import compare
-        from trex_tui.cli.diff import baseline_place
-        from trex_tui.report.views.compare import Shown
-
-        comparison = compare(engines, baseline=baseline_place(engines, options.baseline))
+        comparison = compare(engines, baseline=find_baseline(engines, options.baseline))
         compared = Shown(comparison, comparison.by_delta(), top)
     elif options.baseline is not None:
         raise TrexError(
@@ -89,7 +152,7 @@ def _report(options: argparse.Namespace, engines: Sequence[Engine], strays: Sequ
         return make_report(linted, compared, (*strays, *rules.diagnostics), top)
 
 
-def _text(report: Document, form: str) -> str:
+def _render(report: Document, form: str) -> str:
     if form == "html":
         from trex_tui.report.render_html import document_page
 
@@ -98,8 +161,6 @@ def _text(report: Document, form: str) -> str:
         from trex_tui.report.render_markdown import document_markdown
 
         return document_markdown(report)
-    import json
-
     from trex_tui.report.render_json import document_object
 
     return json.dumps(document_object(report), indent=2, allow_nan=False) + "\n"

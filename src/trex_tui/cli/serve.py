@@ -117,9 +117,9 @@ def _private(base: type[Any]) -> type[Any]:
 
 def _check_address(options: ServeOptions) -> None:
     """Say in a line why nothing can listen there, before anything is started."""
-    place = f"{options.host}:{options.port}"
+    address_text = f"{options.host}:{options.port}"
     if not 0 < options.port <= MOST_PORT:
-        raise TrexError(f"cannot listen on {place}: a port is 1 to {MOST_PORT}")
+        raise TrexError(f"cannot listen on {address_text}: a port is 1 to {MOST_PORT}")
     try:
         family, kind, number, _, address = socket.getaddrinfo(
             options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -129,7 +129,9 @@ def _check_address(options: ServeOptions) -> None:
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
     except (OSError, UnicodeError) as error:
-        raise TrexError(f"cannot listen on {place}: {getattr(error, 'strerror', None) or error}") from error
+        raise TrexError(
+            f"cannot listen on {address_text}: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def _is_loopback(host: str) -> bool:

@@ -32,7 +32,7 @@ _NO_NAMES: frozenset[str] = frozenset()
 _NO_CONSTANT = ("l2_cache_policy", "l2_cache_management")
 
 
-def optimization_profile_of(name: str) -> int:
+def parse_optimization_profile(name: str) -> int:
     """N of a ` [profile N]` in a layer's or binding's name (TensorRT up to 9 repeats the layers per profile), else 0."""
     if "[profile" not in name:
         return 0
@@ -40,7 +40,7 @@ def optimization_profile_of(name: str) -> int:
     return int(match[1]) if match else 0
 
 
-def onnx_nodes_of(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
+def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
     """Names of the ONNX nodes in a layer's `Metadata`: `[ONNX Layer: a]` entries separated by U+001E or U+001F."""
     if not isinstance(metadata, str) or not metadata:
         return ()
@@ -65,14 +65,14 @@ def tensor_of(raw: dict[str, Any]) -> Tensor:
     location = raw.get("Location")
     return Tensor(
         raw["Name"] if isinstance(raw.get("Name"), str) else "",
-        shape_of(raw.get("Dimensions")),
+        parse_shape(raw.get("Dimensions")),
         dtype,
         layout,
         location if isinstance(location, str) else None,
     )
 
 
-def shape_of(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
+def parse_shape(raw: Any) -> tuple[int, ...]:  # noqa: ANN401
     """Dimensions as a tuple; anything that is no extent counts as dynamic."""
     if not isinstance(raw, list):
         return (-1,)
@@ -105,7 +105,7 @@ class _Parts:
 
 def select_profile(info: LayerInfo, profile: int) -> list[dict[str, Any]]:
     """The layers of one optimization profile; all of them where names carry no suffix."""
-    return [raw for raw in info.layers if optimization_profile_of(raw["Name"]) == profile]
+    return [raw for raw in info.layers if parse_optimization_profile(raw["Name"]) == profile]
 
 
 def build_layers(
@@ -174,12 +174,12 @@ def _layer(index: int, occurrence: int, part: _Parts, known: set[str], latency: 
         tactic_value=_text(raw, "TacticValue"),
         stream=stream if type(stream) is int and 0 <= stream < 2**31 else None,
         device=_device(layer_type),
-        onnx_nodes=onnx_nodes_of(raw.get("Metadata")),
+        onnx_nodes=parse_onnx_nodes(raw.get("Metadata")),
         weights_bytes=_sum(listed_bytes, constant_bytes),
         constant_input_bytes=constant_bytes,
         constant_inputs=frozenset([constant.name for constant in constants]) if constants else _NO_NAMES,
         latency=latency,
-        optimization_profile=optimization_profile_of(name),
+        optimization_profile=parse_optimization_profile(name),
         attributes=without_depths({key: value for key, value in raw.items() if key not in _OWN_KEYS}),
     )
 
@@ -266,7 +266,7 @@ def build_bindings(info: LayerInfo, layers: Sequence[Layer], profile: int) -> tu
     """
     if info.io_tensors:
         return tuple(_stated_binding(raw) for raw in info.io_tensors)
-    names = [name for name in info.bindings if optimization_profile_of(name) == profile]
+    names = [name for name in info.bindings if parse_optimization_profile(name) == profile]
     wanted = set(names)
     reads = _first_uses(((layer.index, layer.inputs) for layer in layers), wanted)
     writes = _first_uses(((layer.index, layer.outputs) for layer in layers), wanted)
@@ -314,7 +314,7 @@ def _profile_format(raw: dict[str, Any]) -> TensorFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedProfile:
     """One latency per layer, None where no row belongs to it, and what was left over on both sides.
 
     Attributes:
@@ -326,7 +326,7 @@ class Joined:
     unmatched: int = 0
 
 
-def join_profile(names: Sequence[str], profile: Profile | None, file: Path | None) -> Joined:
+def join_profile(names: Sequence[str], profile: Profile | None, file: Path | None) -> JoinedProfile:
     """Join rows to layers by (name, occurrence): trtexec reports equal names in execution order.
 
     Args:
@@ -335,7 +335,7 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
         file: The profile's file, for diagnostics.
     """
     if profile is None:
-        return Joined([None] * len(names), [])
+        return JoinedProfile([None] * len(names), [])
     rows: dict[tuple[str, int], ProfileRow] = {}
     seen: Counter[str] = Counter()
     for row in profile.rows:
@@ -348,7 +348,7 @@ def join_profile(names: Sequence[str], profile: Profile | None, file: Path | Non
         seen[name] += 1
         latencies.append(_latency(found) if found else None)
     notes = _leftovers(names, latencies, list(rows.values()), len(profile.rows), file)
-    return Joined(latencies, notes, len(rows))
+    return JoinedProfile(latencies, notes, len(rows))
 
 
 def _latency(row: ProfileRow) -> LayerLatency:

@@ -180,7 +180,7 @@ def allocated_bytes(shape: tuple[int, ...], dtype: DataType, layout: TensorForma
         layout: Where the vector and the row padding come from.
     """
     extents = list(shape)
-    channel = _channel_of(len(extents), layout)
+    channel = _channel_index(len(extents), layout)
     if channel is not None:
         extents[channel] = -(-extents[channel] // layout.vector) * layout.vector
     if layout.row_bytes > 1 and extents:
@@ -193,7 +193,7 @@ def allocated_bytes(shape: tuple[int, ...], dtype: DataType, layout: TensorForma
     return -(-math.prod(extents) * dtype.bits // 8)
 
 
-def _channel_of(rank: int, layout: TensorFormat) -> int | None:
+def _channel_index(rank: int, layout: TensorFormat) -> int | None:
     """Place of the channels: right before the spatial dimensions; the second of a tensor that has no more than those."""
     if layout.layout is None or rank < 2:
         return None

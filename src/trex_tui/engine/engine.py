@@ -22,7 +22,7 @@ from trex_tui.engine.build import (
     build_bindings,
     build_layers,
     join_profile,
-    optimization_profile_of,
+    parse_optimization_profile,
     select_profile,
 )
 from trex_tui.engine.dtypes import DataType
@@ -246,14 +246,14 @@ class Engine:
 
 def _choose(wanted: int | None, info: LayerInfo, profile: Profile | None) -> tuple[int, int]:
     """The optimization profile to show, and how many there are."""
-    available = sorted({optimization_profile_of(raw["Name"]) for raw in info.layers}) or [0]
+    available = sorted({parse_optimization_profile(raw["Name"]) for raw in info.layers}) or [0]
     if wanted is not None:
         if wanted not in available:
             raise TrexError(
                 f"no optimization profile {wanted}; the engine has {', '.join(map(str, available))}"
             )
         return wanted, len(available)
-    profiled = Counter(optimization_profile_of(row.name) for row in profile.rows) if profile else Counter()
+    profiled = Counter(parse_optimization_profile(row.name) for row in profile.rows) if profile else Counter()
     likeliest = next((number for number, _ in profiled.most_common(1) if number in available), available[0])
     return likeliest, len(available)
 

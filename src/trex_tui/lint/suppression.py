@@ -17,10 +17,10 @@ _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f
 def make_filter(layers: Sequence[Layer]) -> str:
     """A filter that lets exactly the layers of these names through; empty for no layers."""
     from trex_tui.analysis.filter import unparse
-    from trex_tui.analysis.filter.parser import Comparison, Literal, Operator
+    from trex_tui.analysis.filter.parser import ColumnTest, Literal, Operator
 
     names = tuple(Literal(name) for name in dict.fromkeys(layer.name for layer in layers))
-    return unparse(Comparison("name", Operator.EQUAL, names)) if names else ""
+    return unparse(ColumnTest("name", Operator.EQUAL, names)) if names else ""
 
 
 def suppression_table(rules: Sequence[str], layers: str, reason: str, prefix: str = "") -> str:

@@ -223,7 +223,7 @@ class _SetWriter:
         self.source, self.folder, self.staged = source, folder, staged
         parts = [part for part in source.name.split("/") if part not in ("", ".", "..")] or ["engine"]
         self.directory = directory.joinpath(*parts[:-1])
-        self.base = base_of(source, parts[-1])
+        self.base = find_base(source, parts[-1])
         self.done = TrexSet(source.name)
 
     def write(self, *, with_engine: bool) -> TrexSet:
@@ -242,7 +242,7 @@ class _SetWriter:
         return self.done
 
     def _target(self, kind: ArtifactKind) -> Path:
-        return self.directory / name_of(self.base, kind)
+        return self.directory / make_name(self.base, kind)
 
     def _staged(self, kind: ArtifactKind) -> Path:
         return self.folder / self._target(kind).name
@@ -303,7 +303,7 @@ class _SetWriter:
             self._add(TrexFile(ArtifactKind.PROFILE, log, content, ["times taken from the table in the log"]))
 
 
-def base_of(source: ArtifactSet, name: str) -> str:
+def find_base(source: ArtifactSet, name: str) -> str:
     """The base of the names of a set.
 
     Args:
@@ -322,10 +322,10 @@ def base_of(source: ArtifactSet, name: str) -> str:
     return name
 
 
-def name_of(base: str, kind: ArtifactKind) -> str:
+def make_name(base: str, kind: ArtifactKind) -> str:
     """The name of one file of the set.
 
-    >>> name_of("net", ArtifactKind.BUILD_LOG), name_of("net.onnx.engine", ArtifactKind.BUILD_LOG)
+    >>> make_name("net", ArtifactKind.BUILD_LOG), make_name("net.onnx.engine", ArtifactKind.BUILD_LOG)
     ('net.engine.build.log', 'net.onnx.engine.build.log')
     """
     if kind is not ArtifactKind.PLAN and kind not in _LOGS:

@@ -46,7 +46,7 @@ def _copy(screen: Screen[Any], text: str, layers: Sequence[Layer], many: str, on
 
 
 def describe_copy(what: str, text: str, environ: Mapping[str, str]) -> str:
-    """What was copied, and what may keep it from arriving.
+    """Say what was copied, and what may keep it from arriving.
 
     Args:
         what: `name of /conv1`, `3 layers as JSON`.

@@ -54,7 +54,7 @@ LayerEnd = tuple[Engine, int]
 
 
 class Pins:
-    """Layers that a person says belong together: pinned in a table of blocks, kept in the choice of a job.
+    """Matches of layers pinned by hand in the table of blocks.
 
     Attributes:
         first: The layer that waits for the other end of a pin.
@@ -95,7 +95,7 @@ class Pins:
         self.first, self._table.marked = None, frozenset()
 
     def _end_here(self) -> LayerEnd | None:
-        """The layer under the cursor, or the only one of the block."""
+        """The layer under the cursor, or the only one of its block."""
         row, comparison = self._table.cursor_item, self._job.comparison
         if row is None or comparison is None:
             return None
@@ -127,7 +127,7 @@ class Pins:
 
 
 class ComparePane(TablePane[BlockRow]):
-    """Words and blocks: one above the other, or side by side where there is room."""
+    """The blocks of a comparison, and text about it above or beside them."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.COMPARE)
 
@@ -164,7 +164,7 @@ class ComparePane(TablePane[BlockRow]):
         self.show_state()
 
     def on_resize(self) -> None:
-        """Names have another room now."""
+        """Fit the names in the title."""
         self._tell_title()
 
     # Showing
@@ -174,7 +174,7 @@ class ComparePane(TablePane[BlockRow]):
         return self.job.comparison
 
     def show_state(self) -> None:
-        """Say what is waited for, or that nothing was chosen; blocks stay where there are any."""
+        """Show what is running, or how to start; blocks that are there stay."""
         had_focus = self.screen.focused in (self.words, self.table)
         self._show_parts(has_blocks=self.comparison is not None)
         self._tell_title()
@@ -183,7 +183,7 @@ class ComparePane(TablePane[BlockRow]):
             self.screen.set_focus(self.words)
 
     def _show_parts(self, *, has_blocks: bool) -> None:
-        """Hide what would be empty. At once, and not by a class: the keyboard may go there in the same moment."""
+        """Hide what is empty: at once and not by a class, as the focus may move there in the same moment."""
         self._has_blocks = has_blocks
         for part in (self.table, self.query_one("#compare-sum"), self.query_one("#compare-why")):
             if has_blocks:
@@ -217,7 +217,6 @@ class ComparePane(TablePane[BlockRow]):
         return self.comparison.block_of(find_engine_index(self.comparison, engine), layer)
 
     def _fill(self) -> None:
-        """Show the blocks that filter and choice leave."""
         comparison = self.comparison
         if comparison is None:
             return
@@ -270,12 +269,12 @@ class ComparePane(TablePane[BlockRow]):
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show the blocks of which a layer of any engine matches the filter."""
+        """Show the blocks with a matching layer in any engine."""
         self._matching, self._filter_text = layers, filter_text
         self._fill()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on the block that has the layer; somebody looks, so what is due begins."""
+        """Select the block of the layer; start a comparison that is due."""
         self._current = layer
         self.job.start_if_due()
         if layer is None or self.comparison is None:
@@ -288,7 +287,7 @@ class ComparePane(TablePane[BlockRow]):
             self.table.go_to(block, place, layer.index)
 
     def get_layer(self, row: BlockRow) -> Layer | None:
-        """The layer of this engine that a row is; of a block the current one, or its slowest."""
+        """Return the row's layer of this engine; for a block the current one, or its slowest."""
         if self.comparison is None:
             return None
         place = self.job.place
@@ -305,12 +304,12 @@ class ComparePane(TablePane[BlockRow]):
 
     @property
     def main_part(self) -> Widget:
-        """The blocks; they come back if the words had all the room. The words, where there are no blocks."""
+        """Show the table again if it was hidden; without a comparison, the text."""
         table = super().main_part
         return table if self.comparison is not None else self.words
 
     def selection(self) -> Selection:
-        """The layers of another engine under the cursor; the blocks on display, in the order in which reports tell them."""
+        """The blocks on display, sorted as in reports; layers of another engine under the cursor."""
         comparison, row = self.comparison, self.table.cursor_item
         if comparison is None:
             return Selection(self.engine)
@@ -352,7 +351,7 @@ class ComparePane(TablePane[BlockRow]):
             self.notify("The block is not shown: Esc clears the filter, d shows all blocks.", markup=False)
 
     def _open(self, place: int, layer: Layer) -> None:
-        """Show all about a layer, on the screen of its engine."""
+        """Show a layer on the screen of its engine."""
         assert self.comparison is not None
         engine = self.comparison.engines[place]
         if engine is self.engine:
@@ -365,7 +364,7 @@ class ComparePane(TablePane[BlockRow]):
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Until engines are compared, there is only one to choose."""
+        """Disable actions that need a comparison."""
         is_waiting = self.comparison is None and not self.job.choice.others
         return False if is_waiting and action in _OF_COMPARISON else super().check_action(action, parameters)
 
@@ -396,7 +395,7 @@ class ComparePane(TablePane[BlockRow]):
             self._fill()
 
     def action_next_matrix(self) -> None:
-        """Go to the totals; from there, sum times by the next thing."""
+        """Scroll to the totals; then sum by the next property."""
         if self.tells_block:
             self.tells_block = False
             self._show_story(from_top=True)
@@ -406,13 +405,13 @@ class ComparePane(TablePane[BlockRow]):
             self._show_story(from_top=False)
 
     def action_tell_block(self) -> None:
-        """Tell all about the block under the cursor, or about the whole."""
+        """Toggle between the block under the cursor and the whole comparison."""
         self.tells_block = not self.tells_block
         self.remove_class("-only-table")
         self._show_story(from_top=True)
 
     def action_choose_sort(self) -> None:
-        """Offer what blocks can be ordered by; the one they are ordered by reverses."""
+        """Choose what blocks are sorted by; choosing the same again reverses."""
         if self.comparison is None:
             return
         screen = ChooseScreen("Order blocks by", orders(self.comparison), self.table.order.by)
@@ -441,7 +440,7 @@ def row_end(row: BlockRow, comparison: Comparison) -> LayerEnd:
 
 
 def find_anchors(table: BlockTable) -> list[LayerEnd]:
-    """A layer of the row under the cursor, and one of each expanded block."""
+    """Return a layer of the row under the cursor, and one of each expanded block."""
     row, comparison = table.cursor_item, table.comparison
     if comparison is None or row is None:
         return []
@@ -452,7 +451,7 @@ def find_anchors(table: BlockTable) -> list[LayerEnd]:
 def matching_blocks(
     comparison: Comparison, own: Engine, matching: Sequence[Layer], filter_text: str
 ) -> set[int] | None:
-    """Indices of the blocks of which a layer in any engine matches a filter; None without one.
+    """Return the indices of blocks with a matching layer in any engine; None without a filter.
 
     Args:
         own: The engine of which the matching layers are known already.

@@ -29,7 +29,7 @@ MOST_OTHERS = 3
 
 @dataclass(frozen=True)
 class Tie:
-    """Two layers of two engines that a person says belong together."""
+    """Two layers of two engines, matched by hand."""
 
     ends: tuple[tuple[Engine, int], tuple[Engine, int]]
 
@@ -53,7 +53,7 @@ class Tie:
 
 @dataclass
 class Choice:
-    """What a person chose to compare, and how.
+    """The engines to compare, and how.
 
     Attributes:
         others: The engines beside this one.
@@ -68,14 +68,13 @@ class Choice:
     ties: tuple[Tie, ...] = ()
 
     def replace_engine(self, old: Engine, new: Engine) -> None:
-        """An engine was read again."""
         self.others = tuple(new if other is old else other for other in self.others)
         self.baseline = new if self.baseline is old else self.baseline
         self.ties = tuple(moved for tie in self.ties if (moved := tie.moved(old, new)) is not None)
 
 
 def find_engine_index(comparison: Comparison | None, engine: Engine) -> int:
-    """Place of an engine in a comparison.
+    """Return the index of an engine in a comparison.
 
     Raises:
         ValueError: It is not in it.
@@ -87,7 +86,7 @@ def find_engine_index(comparison: Comparison | None, engine: Engine) -> int:
 
 
 def make_pins(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
-    """Ties as a comparison of these engines takes them; those without the baseline mean nothing to it."""
+    """Convert ties for a comparison of these engines; ties without the baseline are left out."""
     pins = []
     for tie in ties:
         first = tie.layer_in(engines[0])
@@ -99,14 +98,14 @@ def make_pins(engines: Sequence[Engine], ties: Iterable[Tie]) -> list[Pin]:
 
 
 def is_same_set(source: ArtifactSet, engine: Engine) -> bool:
-    """Whether these are the files of an engine."""
+    """Whether a set has the files of an engine."""
     return {*map(os.path.realpath, source.files.values())} == {
         *map(os.path.realpath, engine.source.files.values())
     }
 
 
 def leads_to(path: str, engine: Engine) -> bool:
-    """Whether a path is where an engine lies."""
+    """Whether a path is the location of an engine."""
     real = os.path.realpath(path)
     paths = [engine.source.directory, *engine.source.files.values()]
     return any(os.path.realpath(known) == real for known in paths)
@@ -125,7 +124,7 @@ _ALIGN_WORDS = {
 
 @dataclass(frozen=True)
 class WantedEngine:
-    """An engine that is to be read. Each is its own: an answer to one that is given up is of no interest.
+    """An engine to be read. Compared by identity: answers to an abandoned request are ignored.
 
     Attributes:
         source: A path as it was typed, or a set that was found.
@@ -137,17 +136,17 @@ class WantedEngine:
 
 
 class CompareView(Protocol):
-    """What draws a comparison."""
+    """The pane that shows a comparison."""
 
     def show_state(self) -> None:
-        """Say what is waited for, or that nothing was chosen."""
+        """Show what is running, or how to start."""
 
     def show_comparison(self, comparison: Comparison) -> None:
         """Show another comparison."""
 
 
 class CompareJob:
-    """Which engines are compared with that of a screen, and how: chosen by a person, read and compared in the background.
+    """The comparison of a screen's engine with others: the choice, and reading and comparing in the background.
 
     Args:
         screen: Where threads and windows belong; answers come back in its queue.
@@ -174,7 +173,7 @@ class CompareJob:
 
     @property
     def engines(self) -> tuple[Engine, ...]:
-        """All engines: the baseline, then the others in the order in which they came."""
+        """The baseline, then the others in the order of their choice."""
         everyone = (self.engine, *self.choice.others)
         first = self.choice.baseline or self.engine
         return (first, *(engine for engine in everyone if engine is not first))
@@ -184,12 +183,12 @@ class CompareJob:
         return find_engine_index(self.comparison, self.engine)
 
     def compare_with(self, others: Iterable[Engine]) -> None:
-        """Compare with these engines, once somebody looks."""
+        """Choose other engines; compare when the pane is shown."""
         self.choice = Choice(tuple(others), align=self.choice.align)
         self.is_due = bool(self.choice.others)
 
     def replace_own(self, engine: Engine) -> None:
-        """Compare again, once somebody looks: the engine of the screen was read again."""
+        """Take the reloaded engine of the screen; compare again when the pane is shown."""
         self.choice.replace_engine(self.engine, engine)
         self.engine, self.comparison, self.waiting = engine, None, ""
         self._number += 1
@@ -197,13 +196,13 @@ class CompareJob:
         self.is_due = self._rereads = bool(self.choice.others)
 
     def replace_other(self, old: Engine, new: Engine) -> None:
-        """Compare again, once somebody looks: another engine was read again, on a screen of its own."""
+        """Take another engine that was reloaded on its own screen; compare again when the pane is shown."""
         if old in self.choice.others:
             self.choice.replace_engine(old, new)
             self.is_due = True
 
     def start_if_due(self) -> None:
-        """Compare if that is due: somebody looks."""
+        """Compare if that was put off until the pane is shown."""
         if not self.is_due:
             return
         self.is_due = False
@@ -227,7 +226,7 @@ class CompareJob:
     # Comparing
 
     def start(self) -> None:
-        """Compare, in the background; what was compared before stays on screen meanwhile, if it is of these engines."""
+        """Compare in the background; a comparison of the same engines stays on screen meanwhile."""
         self._number += 1
         engines = self.engines
         if self.comparison is not None and {*self.comparison.engines} != {*engines}:
@@ -269,11 +268,10 @@ class CompareJob:
     # Choosing engines
 
     def choose_other(self) -> None:
-        """Choose the engine to compare with, in place of those there are."""
+        """Choose an engine to compare with instead of the present ones."""
         self._choose(is_more=False)
 
     def add_other(self) -> None:
-        """Choose one more."""
         if len(self.choice.others) >= MOST_OTHERS:
             words = f"{MOST_OTHERS + 1} engines are compared at most; c chooses others."
             self._screen.notify(words, markup=False)
@@ -321,7 +319,7 @@ class CompareJob:
         self._screen.app.push_screen(OpenScreen(read_recent(recent_file(os.environ)), text, remark), read)
 
     def take(self, engine: Engine) -> None:
-        """Compare with one more; in place of the others where there are as many as can be."""
+        """Compare with one more engine; with it alone where there are too many."""
         self._take(engine, is_more=0 < len(self.choice.others) < MOST_OTHERS)
 
     def _take(self, engine: Engine, *, is_more: bool) -> None:
@@ -357,7 +355,7 @@ class CompareJob:
             self._screen.call_later(self._engine_read, wanted, engine, "")
 
     def _choose_set(self, wanted: WantedEngine, sets: Sequence[ArtifactSet]) -> None:
-        """At a path there are several engines."""
+        """Choose among several engines found at a path."""
         if wanted is not self._wanted:
             return
         self._wait("")

@@ -31,7 +31,7 @@ LEAST_WIDTH = 12
 
 
 def is_open(screen: Screen[Any]) -> bool:
-    """Whether a screen is still there to be dismissed.
+    """Whether a screen is still on the stack, so that it can be dismissed.
 
     Several Enters may arrive in one packet: what they choose is in the queue of the window when the first one closes it, and
     Textual would close the screen below for each of the others.
@@ -75,14 +75,14 @@ class Dialog(ModalScreen[Result]):
     """
 
     def on_mount(self) -> None:
-        """The line of keys on the screen below tells the keys of this window."""
+        """Show the keys of this window in the footer of the screen below."""
         self.set_class(
             self.app.size.width < LEAST_WIDTH, "-tiny"
         )  # Breakpoints count after the first layout.
         self.bindings_updated_signal.subscribe(self, self._tell_footer)
 
     def on_unmount(self) -> None:
-        """It tells those of the screen again, or of the window that follows."""
+        """Show the keys of the screen or window below again."""
         self._tell_footer()
 
     def _tell_footer(self, _: object = None) -> None:
@@ -201,7 +201,7 @@ def choose_sort(table: VirtualTable[Any], natural: str = "execution order") -> N
 
 
 class _Columns(ChoiceList):
-    """The list; Enter accepts it as it is."""
+    """The list of columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "screen.toggle_column", show=False),
@@ -213,7 +213,7 @@ class _Columns(ChoiceList):
 
 
 class ColumnsScreen(Dialog[tuple[str, ...]]):
-    """The result is the keys of the columns to show, in order.
+    """Choose and order columns; the result is their keys.
 
     Args:
         titles: Key -> what is shown, of all columns there are.
@@ -280,7 +280,7 @@ class PromptInput(Input):
 
 
 class PromptScreen(Dialog[Result]):
-    """Title, line, what is wrong with it, list. The line keeps the keyboard."""
+    """A line of text with a remark and a list below; the line keeps the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss_dialog", "close", priority=True)]
 
@@ -335,7 +335,7 @@ class PromptScreen(Dialog[Result]):
         return self.query_one(OptionList)
 
     def say(self, words: str) -> None:
-        """Say under the line what is wrong; nothing is."""
+        """Show a remark below the line; an empty one hides it."""
         remark = self.query_one("#remark", Static)
         remark.update(Content(printable(words)))
         remark.display = bool(words)
@@ -355,7 +355,7 @@ class PromptScreen(Dialog[Result]):
             self.chosen(chosen)
 
     def chosen(self, index: int) -> None:
-        """The arrows or the mouse chose from the list."""
+        """Take a choice from the list."""
         raise NotImplementedError
 
     @on(OptionList.OptionSelected)
@@ -363,13 +363,13 @@ class PromptScreen(Dialog[Result]):
         self.chosen(event.option_index)
 
     def on_click(self, event: events.Click) -> None:
-        """The keyboard stays with the line."""
+        """Keep the focus on the line."""
         if event.widget is not self:
             self.line.focus()
 
 
 class OpenScreen(PromptScreen[str]):
-    """The result is a path, as it is to be opened."""
+    """Ask for a path; below the line, completions or recent paths."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", priority=True)]
 
@@ -425,7 +425,7 @@ class OpenScreen(PromptScreen[str]):
         self.line.cursor_position = len(text)
 
     def action_complete(self) -> None:
-        """Type what all that is offered has in common; go into the directory that the line names."""
+        """Complete the text as far as all candidates agree; enter the directory it names."""
         text = self.line.value
         if not text.strip():
             return

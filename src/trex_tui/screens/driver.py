@@ -20,23 +20,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Thread
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import IO, Any, ParamSpec, TypeVar
 
 from textual.driver import Driver
-
-if TYPE_CHECKING:
-    from trex_tui.app import TrexApp
 
 _ENDING = ("SIGHUP", "SIGQUIT", "SIGTERM")
 """SIGINT is not among them: Textual has it pressed as the key Ctrl-C."""
 
 
-def catch_signals(app: TrexApp) -> None:
+def catch_signals(killed: Callable[[int], object]) -> None:
     """Let signals end the app as `q` does, which gives the terminal back. There are none on Windows."""
     if os.name == "posix":
         for name in _ENDING:
             number = getattr(signal, name)
-            asyncio.get_running_loop().add_signal_handler(number, app.killed, number)
+            asyncio.get_running_loop().add_signal_handler(number, killed, number)
 
 
 class LastingOutput:
@@ -89,7 +86,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             """First the signals, then the terminal."""
             if not self._is_lasting:
                 self._is_lasting = True
-                catch_signals(self._app)  # type: ignore[arg-type]  # there is no other app here
+                catch_signals(self._app.killed)  # type: ignore[attr-defined]  # there is no other app here
                 self._file: Any = LastingOutput(self._file, self._terminal_gone)
             super().start_application_mode()  # type: ignore[no-untyped-call]
 

@@ -95,7 +95,7 @@ def _warm(engine: Engine) -> None:
 
 @dataclass
 class EngineReplaced(Message):
-    """The engine was read again."""
+    """The engine was reloaded."""
 
     engine: Engine
 
@@ -180,7 +180,7 @@ class EngineScreen(MainScreen, EngineHolder):
         yield TooSmall()
 
     def on_mount(self) -> None:
-        """Start where the time goes, on the slowest layer."""
+        """Select the slowest layer."""
         timed = [layer for layer in self.engine.layers if layer.latency_ms is not None]
         slowest = max(timed, key=lambda layer: layer.latency_ms or 0.0, default=None)
         self.current_layer = self._first_layer or slowest or next(iter(self.engine.layers), None)
@@ -202,12 +202,12 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @property
     def help_places(self) -> list[Place]:
-        """Whose keys work now, the most special first."""
+        """Places whose keys work now, the most specific first."""
         special = next(tab.places for tab in TABS if tab.id == self.pane.id)
         return [*special, Place.MOVE, Place.ENGINE, Place.DIALOG, Place.EVERYWHERE]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Esc clears a filter or marks that are there, `q` goes back to a list that is there, `/` typed is text."""
+        """Esc needs a filter or marks, `q` a screen below; a typed `/` is text."""
         if self.is_rebuilt:
             return False
         if action == "clear":
@@ -221,7 +221,7 @@ class EngineScreen(MainScreen, EngineHolder):
     # Tabs
 
     def action_show(self, tab: str) -> None:
-        """Show one of the screens, on the layer that is under the cursor of the one before."""
+        """Show a tab, with the layer under the cursor selected."""
         # The messages that tell of the cursor may still be waiting behind this key.
         if self.pane.cursor_layer is not None:
             self._choose(self.pane.cursor_layer)
@@ -246,7 +246,7 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @property
     def layer_here(self) -> Layer | None:
-        """The layer under the cursor, or the current one where the screen has no cursor; None on a group."""
+        """The layer under the cursor, else the current one; None on a group."""
         return None if self.pane.is_on_group else self.pane.cursor_layer or self.current_layer
 
     @on(LayerChosen)
@@ -261,7 +261,7 @@ class EngineScreen(MainScreen, EngineHolder):
             self._show("layers")
 
     def _has(self, layer: Layer) -> bool:
-        """Whether a layer is of this engine. A message of a pane that is gone may name one of the engine before."""
+        """Whether a layer belongs to this engine. A message of a removed pane may name one of the engine before."""
         layers = self.engine.layers
         return layer.index < len(layers) and layers[layer.index] is layer
 
@@ -269,19 +269,19 @@ class EngineScreen(MainScreen, EngineHolder):
         self.current_layer, self._stand_in = layer, None
 
     def stand_on(self, layer: Layer) -> None:
-        """Make a layer the current one, wherever it is; a filter that hides it is cleared."""
+        """Select a layer; clear a filter that hides it."""
         self._choose(layer)
         if all(matching is not layer for matching in self.matching):
             self.filter_text = ""
         self._show_current_layer()
 
     def jump(self, layer: Layer) -> None:
-        """Go to a layer, and remember the way back."""
+        """Select a layer, and remember the way back."""
         self.history.leave(self.layer_here, layer)
         self.stand_on(layer)
 
     def go_to(self, layer: Layer) -> None:
-        """Show a layer among its neighbours, wherever it is; a filter that hides it is cleared."""
+        """Select a layer and show it in the tree; clear a filter that hides it."""
         self.jump(layer)
         self._show("layers")
 
@@ -296,7 +296,7 @@ class EngineScreen(MainScreen, EngineHolder):
             choose_neighbour(self, self.engine, event.layer, self.jump, outgoing=event.outgoing)
 
     def action_walk(self, outgoing: bool) -> None:
-        """Go to the layer that feeds this one, or that this one feeds."""
+        """Select a consumer or producer of the layer."""
         layer = self.layer_here
         if layer is None:
             self.notify("Choose a layer first: a group has no links of its own.", markup=False)
@@ -330,7 +330,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.refresh_bindings()
 
     def action_clear(self) -> None:
-        """Clear the filter; the marks where there is none."""
+        """Clear the filter, or the marks where there is no filter."""
         if self.filter_text:
             self.filter_text = ""
         else:
@@ -358,25 +358,25 @@ class EngineScreen(MainScreen, EngineHolder):
         self.refresh_bindings()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Who goes elsewhere, by Tab or with the mouse, has done with typing."""
+        """Close the filter line when the focus moves elsewhere."""
         line = self.query_one(FilterBar)
         if line.is_open and line not in event.widget.ancestors:
             line.close()
             self.refresh_bindings()
 
     def _tell_refusal(self) -> None:
-        """Say, to a person who no longer sees the filter line, why the filter is not what they typed."""
+        """Notify of a filter error once the filter line is closed."""
         refused = self._filter.refused
         if refused is not None:
             words = printable(str(refused))
             self.notify(words, title="The filter was not changed", severity="warning", markup=False)
 
     def validate_filter_text(self, text: str) -> str:
-        """Find the matching layers; a text that is no expression leaves the last one that was."""
+        """Apply the filter; keep the one before if the text is invalid."""
         return text if self._filter.apply(text) else self.filter_text
 
     def watch_filter_text(self, text: str) -> None:
-        """Show the matching layers everywhere, and say how many they are."""
+        """Show the matching layers, and their number."""
         if not self.is_mounted:
             return
         self._behind = {pane.id or "" for pane in self.query(EnginePane)}
@@ -438,7 +438,7 @@ class EngineScreen(MainScreen, EngineHolder):
 
     @on(OtherOpened)
     def _other_opened(self, event: OtherOpened) -> None:
-        """Show a layer of an engine that this one is compared with: on the screen below if it is that engine's."""
+        """Show a layer of a compared engine: on the screen below if that shows the engine."""
         event.stop()
         below = self.app.screen_stack[-2]
         if isinstance(below, EngineScreen) and below.engine is event.engine:
@@ -458,7 +458,6 @@ class EngineScreen(MainScreen, EngineHolder):
         self._show("compare")
 
     def action_capture(self) -> None:
-        """Measure the engine once more, after asking."""
         from trex_tui.screens.capture import Capturer
 
         Capturer(self).ask()
@@ -469,7 +468,7 @@ class EngineScreen(MainScreen, EngineHolder):
     # Copy, explain, notes
 
     def _copied(self) -> tuple[Engine, Sequence[Layer]]:
-        """The marked layers; the one under the cursor where none is, or the current one; and their engine."""
+        """The engine and layers to copy: marked, else under the cursor, else current."""
         selection = self.pane.selection()
         current = self.pane.cursor_layer or self.current_layer
         return selection.engine, selection.layers or ([current] if current is not None else [])
@@ -481,7 +480,7 @@ class EngineScreen(MainScreen, EngineHolder):
         copy_json(self, *self._copied())
 
     def action_explain(self) -> None:
-        """Explain the current column and its value here, or ask which."""
+        """Explain the current column; without one, ask for it."""
         column = self.pane.selection().column
         if column is not None:
             self._explain(column.name)
@@ -503,7 +502,7 @@ class EngineScreen(MainScreen, EngineHolder):
         self.post_message(ReloadAsked(self.engine))
 
     def replace_engine(self, engine: Engine) -> None:
-        """Show the engine as it is on disk now; tab, filter, order, marks and current layer stay. Say what changed."""
+        """Show the reloaded engine: tab, filter, sort, marks and current layer stay. Notify of changes."""
         # In the queue of the screen: it may not be mounted yet, and nothing else may look at it half composed.
         self.post_message(EngineReplaced(engine))
 

@@ -34,7 +34,7 @@ from trex_tui.widgets.theme import precision_style
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """A set, and its engine once it is loaded, or why it cannot be."""
+    """A set with its engine once loaded, or its error."""
 
     source: ArtifactSet
     engine: Engine | None = None
@@ -43,12 +43,11 @@ class EngineRow:
 
     @classmethod
     def loaded(cls, source: ArtifactSet, engine: Engine) -> EngineRow:
-        """The row of an engine that could be read."""
         return cls(source, engine, end_to_end(engine))
 
     @property
     def description(self) -> str:
-        """What there may be no room for in the table: where it lies, what ran it, or why it cannot be read."""
+        """What the table has no room for: location, device and version, or the error."""
         if self.error is not None:
             return f"cannot be read: {self.error.diagnostic.message}"
         parts = [str(self.source.directory)]
@@ -61,7 +60,7 @@ class EngineRow:
 
 @dataclass
 class EngineOpened(Message):
-    """A person chose an engine, or several to compare with it."""
+    """An engine was chosen, possibly with others to compare."""
 
     engine: Engine
     others: tuple[Engine, ...] = ()
@@ -166,7 +165,7 @@ class EnginesScreen(MainScreen, EngineHolder):
         self.app.push_screen(TextScreen("Notes", lines or [TextLine(Content("Every file was of use."))]))
 
     def action_mark(self) -> None:
-        """Mark the engine under the cursor, or take the mark away, and go to the next."""
+        """Toggle the mark and move down."""
         row = self.table.cursor_item
         if row is None:
             return

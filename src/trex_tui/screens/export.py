@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExportTarget:
-    """Where to, and as what."""
+    """A file and its format."""
 
     path: Path
     form: ExportFormat
@@ -135,7 +135,7 @@ class ExportOffer:
 
 
 def list_offers(screen: Screen[Any]) -> list[ExportOffer]:
-    """What may be exported of a screen: of that of an engine what is on its pane, of others a picture."""
+    """List what can be exported: of an engine the content of its pane, of other screens a picture."""
     if not isinstance(screen, EngineScreen):
         path = default_directory([]) / "engines"
         forms = {ExportFormat.SVG: ExportFormat.SVG.in_words}
@@ -168,7 +168,7 @@ def _listing_offer(screen: EngineScreen, words: str, offer: ListingOffer) -> Exp
 
 
 def _layers_offer(screen: EngineScreen, selection: Selection) -> ExportOffer:
-    """The marked layers if any are, else what is shown.
+    """Offer the marked layers, else the shown ones.
 
     A table for people has the columns of the table of layers, data has all where no table is on screen.
     """
@@ -206,14 +206,14 @@ def _format_table_size(rows: Sequence[object], noun: str, columns: Sequence[obje
 
 
 class Exporter:
-    """One export of a screen: what, to which file, and the sentence about it."""
+    """Asks what to export and where to, and writes the file."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen, self._app = screen, screen.app
         self._offers = list_offers(screen)
 
     def ask(self) -> None:
-        """Ask of what, where there is a choice; then where to and how."""
+        """Ask what to export if there is a choice, then where to."""
         if len(self._offers) == 1:
             self._ask_target(self._offers[0])
             return
@@ -226,7 +226,7 @@ class Exporter:
         self._app.push_screen(ChooseScreen("Export", {choice: choice for choice in by_choice}), chosen)
 
     def _ask_target(self, offer: ExportOffer, text: str = "", remark: str = "") -> None:
-        """Ask where to and how. `text` and `remark` are for when that has failed."""
+        """Ask for file and format; `text` and `remark` come from a failed attempt."""
         sets = listed_sets(self._screen)
         if isinstance(self._screen, EngineScreen):
             sets += [engine.source for engine in self._screen.held_engines()]

@@ -19,23 +19,21 @@ LONGEST_TRAIL = 500
 
 @dataclass(slots=True)
 class History:
-    """The layers that a person came from, and those that going back has left."""
+    """Layers to go back to, and forward."""
 
     behind: list[Layer] = field(default_factory=list)
     ahead: list[Layer] = field(default_factory=list)
 
     def leave(self, here: Layer | None, there: Layer) -> None:
-        """Remember where a jump began. What was ahead is forgotten, as in a browser."""
+        """Remember where a jump began, and forget what was ahead, like a browser."""
         if here is not None and here is not there:
             self.behind = [*self.behind, here][-LONGEST_TRAIL:]
             self.ahead = []
 
     def back(self, here: Layer | None) -> Layer | None:
-        """Where the last jump began; None if there is no way back."""
         return self._step(self.behind, self.ahead, here)
 
     def forward(self, here: Layer | None) -> Layer | None:
-        """Where going back began."""
         return self._step(self.ahead, self.behind, here)
 
     @staticmethod
@@ -74,7 +72,7 @@ def _why_none(engine: Engine, layer: Layer, *, outgoing: bool) -> str:
 
 
 def _option(neighbour: Neighbour, room: int) -> str:
-    """A line that fits into the window: number, time, kind, name, and the tensor between."""
+    """Format a neighbour for the window: number, time, kind, name, and the tensor between."""
     layer = neighbour.layer
     name = shorten_middle(printable(layer.name), room * 2 // 3)
     tensor = shorten_middle(printable(", ".join(neighbour.tensors)), room - len(name))

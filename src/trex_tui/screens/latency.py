@@ -37,7 +37,7 @@ from trex_tui.widgets.table_model import Column
 
 
 class LatencyPane(LayerTablePane, ShowsLint):
-    """The table, and a line with the sum over what it shows and over what is marked."""
+    """The layers as a table, with sums of the shown and the marked ones."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.LATENCY)
 
@@ -107,7 +107,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
     # Order
 
     def action_choose_sort(self) -> None:
-        """Offer all columns; the choice sorts, choosing the sorted one again reverses."""
+        """Choose the column to sort by; choosing the same again reverses."""
         self._offer_columns("Sort by", self._sort, {"": self.natural_order})
 
     def action_then_by(self) -> None:
@@ -142,7 +142,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
 
     @property
     def _column_keys(self) -> list[str]:
-        """The columns a person may choose, without the marks of lint."""
+        """Keys of the shown columns without the lint marks."""
         return [column.key for column in self.table.columns if column.key != MARK_COLUMN]
 
     def _set_columns(self, columns: Sequence[Column[Layer]]) -> None:
@@ -157,7 +157,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
             self._set_columns([column for column in self.table.columns if column.key != MARK_COLUMN])
 
     def _bring_in(self, key: str) -> None:
-        """Show a column that was not, in view: an order by what nobody sees is a riddle."""
+        """Show a hidden column that is sorted by."""
         shown = self._column_keys
         if key and key not in shown:
             self._show_columns((*shown, key))
@@ -176,7 +176,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
 
     @property
     def marked_layers(self) -> list[Layer]:
-        """The marked layers, in the order of the table; those that the filter hides come last."""
+        """The marked layers in table order; filtered ones last."""
         marked = self.table.marked
         if not marked:
             return []
@@ -185,7 +185,7 @@ class LatencyPane(LayerTablePane, ShowsLint):
         return shown + [layer for layer in self.engine.layers if layer.index in hidden]
 
     def action_mark(self) -> None:
-        """Mark the layer under the cursor, or take the mark away, and go to the next."""
+        """Toggle the mark and move down."""
         layer = self.cursor_layer
         if layer is not None:
             self._mark(self.table.marked ^ {layer.index})

@@ -69,14 +69,13 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.table.show_layers(layers, is_filtered=bool(filter_text))
 
     def show_lint(self, job: LintJob) -> None:
-        """Mark the layers in the tree, and tell the findings of the current one."""
         if job.result is not None:
             self.lint = job.result
             self.table.show_marks(layer_marks(job.result))
             self._show_side()
 
     def show_build(self, job: BuildJob) -> None:
-        """Tell what the log says of the current layer, once all of it was read."""
+        """Show build details of the layer once the whole log is read."""
         if job.facts is not None and job.facts is not self.build:
             self.build = job.facts
             self._show_side()
@@ -96,7 +95,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
 
     @property
     def words(self) -> Widget:  # type: ignore[override]  # which of two it is follows from a class
-        """What stands beside the tree."""
+        """The part beside the tree."""
         return self.neighbourhood if self.has_class("-neighbourhood") else self.details
 
     @property
@@ -108,7 +107,6 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         return self.screen.focused in (self.details, self.neighbourhood)
 
     def on_resize(self) -> None:
-        """Fill what there is room for now."""
         if self.is_mounted and self.display:
             self._show_side()
 
@@ -202,7 +200,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
         self.table.toggle_order()
 
     def action_neighbourhood(self) -> None:
-        """Show the neighbourhood of the layer in place of its details, or the other way round."""
+        """Toggle between details and neighbourhood."""
         had_focus = self.is_beside
         self.toggle_class("-neighbourhood")
         self.remove_class("-only-table")
@@ -212,7 +210,7 @@ class LayersPane(TablePane[Any], ShowsLint, ShowsBuild):
             self.screen.set_focus(self.words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Links are followed where neighbours are drawn."""
+        """Depth applies to the neighbourhood only."""
         if action == "deeper":
             return self.words is self.neighbourhood
         return super().check_action(action, parameters)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OpenRequest:
-    """What a person wants to see. Each is its own: an answer to one that is given up is of no interest."""
+    """Paths to open. Compared by identity: answers to an abandoned request are ignored."""
 
     paths: tuple[str, ...]
     options: LoadOptions
@@ -39,62 +39,60 @@ class OpenRequest:
 
 
 class OpeningCancelled(Exception):  # noqa: N818 - it is no error
-    """Nobody wants the rest."""
+    """The result of reading is no longer wanted."""
 
 
 @dataclass
 class Answer(Message):
-    """What every message has: the request that it answers."""
+    """An answer to a request."""
 
     request: OpenRequest
 
 
 @dataclass
 class FileBegun(Answer):
-    """A file is being read; a later one replaces those still waiting."""
+    """A file is being read."""
 
     words: str
 
     def can_replace(self, message: Message) -> bool:
-        """An older state is of no interest."""
         return isinstance(message, FileBegun)
 
 
 @dataclass
 class SetsDiscovered(Answer):
-    """The search is over, and found more than one engine."""
+    """Several engines were found."""
 
     discovery: Discovery
 
 
 @dataclass
 class RowsRead(Answer):
-    """So much of the list of engines has been read; a later one replaces those still waiting."""
+    """Some more engines of the list were read."""
 
     rows: list[EngineRow]
 
     def can_replace(self, message: Message) -> bool:
-        """An older state of the list is of no interest."""
         return isinstance(message, RowsRead) and message.request is self.request
 
 
 @dataclass
 class EngineLoaded(Answer):
-    """The one engine there is has been read."""
+    """The only engine was read."""
 
     engine: Engine
 
 
 @dataclass
 class OpeningFailed(Answer):
-    """Nothing could be opened: an error to act on, or one of ours."""
+    """Nothing could be opened."""
 
     error: Exception
 
 
 @dataclass
 class Reloaded(Answer):
-    """The files of an engine were read again."""
+    """An engine was reloaded."""
 
     old: Engine
     new: Engine
@@ -102,7 +100,7 @@ class Reloaded(Answer):
 
 @dataclass
 class ReloadFailed(Answer):
-    """They could not be read again; the engine on screen stays."""
+    """An engine could not be reloaded; the one on screen stays."""
 
     error: Exception
 
@@ -118,7 +116,7 @@ Post = Callable[[Message], object]
 
 
 def read_engines(request: OpenRequest, post: Post, is_cancelled: Callable[[], bool]) -> None:
-    """Read what was asked for, and post what comes of it."""
+    """Read the engines of a request, and post the results."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
     from trex_tui.screens.settings import remember_opened
@@ -173,7 +171,7 @@ def _row(source: ArtifactSet, options: LoadOptions) -> EngineRow:
 
 
 def read_again(request: OpenRequest, old: Engine, post: Post) -> None:
-    """Read the files of an engine once more."""
+    """Reload an engine, and post the result."""
     from trex_tui.analysis.load import load
     from trex_tui.artifacts import scan
     from trex_tui.screens.reload import find_paths, same_set
@@ -194,7 +192,7 @@ def _describe_file(file: Path) -> str:
 
 
 class LoadingScreen(Screen[None]):
-    """Says what is being read.
+    """Shows what is being read.
 
     Args:
         paths: What a person asked for.
@@ -229,7 +227,7 @@ class LoadingScreen(Screen[None]):
                 yield Static(Content("Esc quits" if self.is_first else "Esc goes back"))
 
     def on_screen_suspend(self) -> None:
-        """Stand still below other screens: Textual would draw those anew, whole, with each step of the indicator."""
+        """Stop the indicator below other screens: each step would redraw them whole."""
         self.query(LoadingIndicator).set(display=False)
 
     def on_screen_resume(self) -> None:

@@ -16,7 +16,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 
 
 class TooSmall(Widget):
-    """Covers a screen that has no room to say anything sensible."""
+    """Covers a screen in a terminal that is too small."""
 
     DEFAULT_CSS = """
     TooSmall {
@@ -40,7 +40,7 @@ class TooSmall(Widget):
 
 
 class MainScreen(Screen[None]):
-    """A screen with breakpoints; in a terminal that is too small, a sentence stands over it.
+    """A screen with breakpoints, covered by a message where the terminal is too small.
 
     The sentence covers the widgets instead of hiding them, so that the keyboard is where it was when there is room again.
     """
@@ -60,11 +60,11 @@ class MainScreen(Screen[None]):
     """Whether this screen has not been shown yet, so that its styles are those of its mounting."""
 
     def on_compose(self) -> None:
-        """Know the room before the widgets are styled: with the first resize Textual would style all of them again."""
+        """Set the breakpoint classes before the widgets are styled: the first resize would style all of them again."""
         self.update_classes(dict.fromkeys(self._room_classes(), True), update=False)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Spare the first showing a second styling of every widget."""
+        """Skip the second styling of every widget when first shown."""
         event.refresh_styles = event.refresh_styles and not self._is_fresh
         self._is_fresh = False
 

@@ -45,7 +45,7 @@ _SIZE, _SPAN, _GAP = 9, 9, 2
 
 
 class MemoryPane(LayerTablePane):
-    """Live activations along the execution, the layers as a table, and totals and live tensors as text."""
+    """Live activations over the execution, the layers as a table, totals and live tensors."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.MEMORY)
 
@@ -69,7 +69,7 @@ class MemoryPane(LayerTablePane):
             yield self.words
 
     def _fill(self) -> None:
-        """Look at the layers when somebody first looks at them: an engine must open without waiting for that."""
+        """Fill the table when first shown, so that an engine opens faster."""
         if self._is_filled:
             return
         self._is_filled = True
@@ -98,7 +98,7 @@ class MemoryPane(LayerTablePane):
     # Filter and current layer
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show these layers and their totals; what is live depends on all layers."""
+        """Show these layers and their totals; live memory is of all layers."""
         self._fill()
         self._layers, self._is_filtered, self._totals = layers, bool(filter_text), None
         self.table.set_visible([layer.index for layer in layers] if filter_text else None)
@@ -189,7 +189,7 @@ class MemoryPane(LayerTablePane):
 
 
 def _live_lines(values: Sequence[TensorText], width: int) -> list[TextLine]:
-    """A line for each tensor; its name on a line of its own where not all names have room behind the types."""
+    """Format a line per tensor; names take a line of their own where they do not fit."""
     types = [printable(value.type) for value in values]
     widest = max(cell_len("shape and type"), *map(cell_len, types))
     room = width - _SIZE - _SPAN - widest - 3 * _GAP

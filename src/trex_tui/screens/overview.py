@@ -70,7 +70,7 @@ _STATISTIC, _FIGURE = 6, 8
 
 
 class OverviewPane(LayerTablePane, ShowsLint):
-    """Facts and shares, to scroll in, above the hottest layers."""
+    """Facts and shares above the hottest layers."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings_in(Place.OVERVIEW)
 
@@ -102,7 +102,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         yield self.table
 
     def on_mount(self) -> None:
-        """Show what is at hand; compute the rest when the first frame is out."""
+        """Show what is known; analyse after the first frame."""
         self.set_class(not self.engine.has_profile, "-no-list")
         self._show_hot(None)
         make = partial(analyse, self.engine)
@@ -131,14 +131,13 @@ class OverviewPane(LayerTablePane, ShowsLint):
         self._renew()
 
     def show_lint(self, job: LintJob) -> None:
-        """Tell the worst findings, or that there are none."""
         self.lint = job.result
         if job.problem:
             self._lint_waiting = f"The rules could not look: {job.problem}"
         self._renew()
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on the layer; it joins the list if it is none of the hottest."""
+        """Select the layer; add it to the list if it is not among the hottest."""
         if layer is None:
             return
         is_shown = any(shown is layer for shown in self._layers)
@@ -164,19 +163,19 @@ class OverviewPane(LayerTablePane, ShowsLint):
 
     @property
     def main_part(self) -> Widget:
-        """The list; without a profile there is none, and the keyboard belongs to the facts."""
+        """The list; without a profile the facts."""
         table = super().main_part
         return table if self.engine.has_profile else self.words
 
     def selection(self) -> Selection:
-        """All that the filter leaves; the column that the arrow keys chose."""
+        """All matching layers; the column chosen by the arrow keys."""
         return Selection(self.engine, column=ALL_COLUMNS_BY_NAME.get(self.table.current_column or ""))
 
     def view_state(self) -> object:
         return None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Where there is no list, the facts have the whole room anyway."""
+        """Without a list there is nothing to zoom."""
         return self.engine.has_profile if action == "zoom" else super().check_action(action, parameters)
 
     def action_zoom(self) -> None:
@@ -231,7 +230,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         )
 
     def _known(self, facts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Nothing is promised that will not come."""
+        """Replace pending values that will not come."""
         if not self._is_hopeless:
             return facts
         return [(label, MISSING if value == "…" else value) for label, value in facts]

@@ -50,10 +50,10 @@ class CommandWindow(CommandPalette):
 
 
 class Commands(Provider):
-    """The one provider there is: Textual asks several in no certain order."""
+    """All commands and layers, from one provider: Textual queries several in no fixed order."""
 
     async def discover(self) -> Hits:
-        """Before anything is typed: all actions, those of the screen first, and the slowest layers."""
+        """Offer all actions, those of the screen first, and the slowest layers."""
         for action in self._actions():
             yield DiscoveryHit(_title(action), self._runner(action), text=action.title, help=action.help)
         for command in self._system_commands():
@@ -69,7 +69,7 @@ class Commands(Provider):
                 )
 
     async def search(self, query: str) -> Hits:
-        """Actions by Textual's matcher, as they are few; layers by words."""
+        """Match actions by Textual's matcher, layers by words."""
         matcher = self.matcher(query)
         for action in self._actions():
             score = max(matcher.match(_title(action).plain), matcher.match(action.help) * 0.8)
@@ -95,7 +95,7 @@ class Commands(Provider):
         return list(self.app.get_system_commands(self.screen))
 
     def _layers(self, query: str) -> list[Hit]:
-        """The layers that match the query as a filter; shorter names first, as the words are more of them.
+        """Layers that match the query as a filter, shorter names first.
 
         Textual's own matcher takes half a second on 20 000 names, and wants the words in order.
         """

@@ -28,28 +28,28 @@ if TYPE_CHECKING:
 
 @dataclass
 class LayerChosen(Message):
-    """The cursor came to stand on a layer: it is the current one now."""
+    """The cursor moved to a layer, which becomes the current one."""
 
     layer: Layer
 
 
 @dataclass
 class LayerOpened(Message):
-    """A person wants to see all of a layer."""
+    """Show the details of a layer."""
 
     layer: Layer
 
 
 @dataclass
 class LayerJumped(Message):
-    """A person goes from one layer to another that may be anywhere; the keyboard stays where it is."""
+    """Select a layer elsewhere; the focus stays."""
 
     layer: Layer
 
 
 @dataclass
 class NeighboursAsked(Message):
-    """A person wants to choose among all consumers of a layer, or all its producers."""
+    """Choose among all consumers or producers of a layer."""
 
     layer: Layer
     outgoing: bool
@@ -57,7 +57,7 @@ class NeighboursAsked(Message):
 
 @dataclass
 class OtherOpened(Message):
-    """A person wants to see a layer of an engine that is not the one of this screen."""
+    """Show a layer of another engine."""
 
     engine: Engine
     layer: Layer
@@ -66,12 +66,12 @@ class OtherOpened(Message):
 
 @dataclass
 class MarksChanged(Message):
-    """Other layers are marked now."""
+    """Other layers are marked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the actions of an engine are about on a pane.
+    """What copy, explain and export apply to on a pane.
 
     Attributes:
         engine: Whose layers are copied: with `layers` another one than that of the screen where those are another's.
@@ -95,7 +95,7 @@ class Selection:
 
 
 class ShowsLint:
-    """A pane that has something to show of what lint found."""
+    """A pane that shows findings."""
 
     def show_lint(self, job: LintJob) -> None:
         """Show the result of the rules, or why there is none."""
@@ -103,57 +103,57 @@ class ShowsLint:
 
 
 class ShowsBuild:
-    """A pane that has something to show of what the log of the build tells."""
+    """A pane that shows the build log."""
 
     def show_build(self, job: BuildJob) -> None:
-        """Show what has been read of the log by now, or why it cannot be."""
+        """Show what has been read of the log, or why it cannot be read."""
         raise NotImplementedError
 
 
 class EnginePane(Container):
-    """A screen of an engine. It shows what it is told, and posts what a person does."""
+    """A tab of an engine: shows layers, and posts what the user does."""
 
     def __init__(self, engine: Engine, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self.engine = engine
 
     def show_layers(self, layers: Sequence[Layer], *, filter_text: str) -> None:
-        """Show only these layers, which a filter left; all of them without a filter."""
+        """Show the layers that match the filter; all without one."""
         raise NotImplementedError
 
     def show_layer(self, layer: Layer | None) -> None:
-        """Stand on this layer, or near it if the filter hides it."""
+        """Select the layer, or a near one if the filter hides it."""
         raise NotImplementedError
 
     @property
     def cursor_layer(self) -> Layer | None:
-        """The layer under the cursor; None if it is on something else."""
+        """The layer under the cursor; None on anything else."""
         raise NotImplementedError
 
     @property
     def is_on_group(self) -> bool:
-        """Whether the cursor is on a group of layers, or on none of this engine's."""
+        """Whether the cursor is on something other than a layer of this engine."""
         return False
 
     @property
     def main_part(self) -> Widget:
-        """Where the keyboard belongs."""
+        """The widget that gets the focus."""
         raise NotImplementedError
 
     def selection(self) -> Selection:
-        """What copy, explain and export are about here."""
+        """What copy, explain and export apply to."""
         return Selection(self.engine)
 
     def view_state(self) -> object:
-        """What a person did to the looks of this screen, to be kept when the engine is read again; None for nothing."""
+        """The look to keep when the engine is reloaded; None for nothing."""
         return None
 
     def restore_view(self, state: object, old: Engine) -> None:
-        """Take over what `view_state` of the screen on `old` gave."""
+        """Apply the `view_state` of the pane of the engine before."""
 
 
 class TablePane(EnginePane, Generic[Row]):
-    """A pane around a table, with words beside it that may have the whole room instead.
+    """A pane with a table and text beside it.
 
     Attributes:
         table: The table. A pane that has several gives the one on screen.
@@ -166,18 +166,17 @@ class TablePane(EnginePane, Generic[Row]):
     natural_order = "execution order"
 
     def get_layer(self, row: Row) -> Layer | None:
-        """The layer that a row stands for."""
+        """Return the layer of a row."""
         raise NotImplementedError
 
     def row_changed(self) -> None:
-        """Tell of the row under the cursor: it is another one now."""
+        """Update what depends on the row under the cursor."""
 
     def choose_layer(self, layer: Layer) -> None:
-        """Make the layer under the cursor the current one."""
         self.post_message(LayerChosen(layer))
 
     def open_row(self, row: Row) -> None:
-        """Go into a row."""
+        """Show the details of a row."""
         layer = self.get_layer(row)
         if layer is not None:
             self.post_message(LayerOpened(layer))
@@ -185,7 +184,6 @@ class TablePane(EnginePane, Generic[Row]):
             self.focus_words()
 
     def focus_words(self) -> None:
-        """Put the keyboard beside the table."""
         self.remove_class("-only-table")
         self.screen.set_focus(self.words)
 
@@ -196,13 +194,13 @@ class TablePane(EnginePane, Generic[Row]):
 
     @property
     def main_part(self) -> Widget:
-        """The table; it comes back if the words had all the room."""
+        """The table, shown again if the text had all the room."""
         self.remove_class("-only-words")
         return self.table
 
     @property
     def is_beside(self) -> bool:
-        """Whether the keyboard is beside the table."""
+        """Whether the focus is on the text."""
         return self.screen.focused is self.words
 
     @on(RowHighlighted)
@@ -228,7 +226,7 @@ class TablePane(EnginePane, Generic[Row]):
         self.table.reverse_sort()
 
     def action_zoom(self) -> None:
-        """Give the whole room to the part that has the keyboard, or take it back."""
+        """Zoom the part with the focus, or unzoom."""
         if self.has_class("-only-table") or self.has_class("-only-words"):
             self.remove_class("-only-table", "-only-words")
         else:
@@ -254,7 +252,7 @@ class LayerTablePane(TablePane[Layer]):
             self.table.move_to(layer)
 
     def selection(self) -> Selection:
-        """The rows and columns of the table; the column that the arrow keys chose, else the one sorted by."""
+        """The rows and columns of the table; the column of the cursor, else the one sorted by."""
         table = self.table
         sorted_by = table.sort_keys[0].column if table.sort_keys else ""
         known = [ALL_COLUMNS_BY_NAME.get(column.key) for column in table.columns]
@@ -267,6 +265,6 @@ class LayerTablePane(TablePane[Layer]):
 
 
 def restore_sort(table: VirtualTable[Any], keys: Sequence[SortKey]) -> None:
-    """Sort as before, by those of the columns that are still there."""
+    """Sort by those of the columns that are shown."""
     shown = {column.key for column in table.columns}
     table.set_sort(key for key in keys if key.column in shown)

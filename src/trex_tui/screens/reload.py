@@ -15,7 +15,7 @@ from trex_tui.text import format_ms, plural
 
 
 def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
-    """The set that an engine came from, among those that are there now.
+    """Return the set of an engine among those found now.
 
     Raises:
         ArtifactError: It is gone.
@@ -31,7 +31,7 @@ def same_set(discovery: Discovery, engine: Engine) -> ArtifactSet:
 
 
 def find_paths(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
-    """Where to look for an engine's files again: where it was found, if it lies there, else where they are.
+    """Return the paths to reload an engine from: those opened if it lies there, else its files.
 
     Args:
         paths: What was opened. An engine that it is compared with may lie elsewhere.
@@ -47,7 +47,7 @@ def find_paths(engine: Engine, paths: Sequence[str] = ()) -> list[str]:
 
 
 def layer_keys(layers: Sequence[Layer]) -> list[tuple[str, int]]:
-    """What identifies a layer across a reload: its name, and which of those of this name it is."""
+    """Return keys that identify layers across a reload: name, and number among equal names."""
     seen: dict[str, int] = {}
     keys = []
     for layer in layers:
@@ -57,7 +57,7 @@ def layer_keys(layers: Sequence[Layer]) -> list[tuple[str, int]]:
 
 
 def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None:
-    """The layer of the new engine that `layer` of the old one was; None if it is gone."""
+    """Return the layer of the new engine that `layer` of the old one was; None if it is gone."""
     if layer is None:
         return None
     key = layer_keys(old.layers)[layer.index]
@@ -66,7 +66,7 @@ def corresponding(old: Engine, new: Engine, layer: Layer | None) -> Layer | None
 
 
 def changes(old: Engine, new: Engine) -> str:
-    """What changed, in a sentence."""
+    """Describe what changed in a sentence."""
     parts = []
     before, after = set(old.source.files.values()), set(new.source.files.values())
     parts += [f"{_names(after - before)} came"] if after - before else []

@@ -24,19 +24,19 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class ReloadAsked(Message):
-    """A person wants the files of an engine to be read again; without an engine, all that was opened."""
+    """Reload an engine; without one, all that was opened."""
 
     engine: Engine | None = None
 
 
 @dataclass
 class ReadingCancelled(Message):
-    """A person no longer waits for what is being read."""
+    """Stop reading."""
 
 
 @dataclass
 class AnswerFailed(Message):
-    """There will be no answer, and who waits for it cannot say so: the app says it to the person.
+    """A computation failed where no widget shows it: the app notifies.
 
     Attributes:
         what: What failed, for a person: "The memory figures".
@@ -48,7 +48,7 @@ class AnswerFailed(Message):
 
 
 class Services(Protocol):
-    """The application, as screens see it."""
+    """The application as screens see it."""
 
     captured: list[Engine]
     """What was measured again from here."""
@@ -79,16 +79,16 @@ class EngineHolder:
     """A screen that shows engines, or lists them."""
 
     def held_engines(self) -> Sequence[Engine]:
-        """The engines on this screen that have been read."""
+        """Return the loaded engines of this screen."""
         raise NotImplementedError
 
     def listed_sets(self, *, unread: bool = False) -> Sequence[ArtifactSet]:  # noqa: ARG002 - there is no list
-        """The sets on a list; those alone that were not read yet, and can be."""
+        """Return the listed sets; optionally only those not read yet."""
         return []
 
 
 def engines_at_hand(node: DOMNode) -> list[Engine]:
-    """Engines that need not be read: captured, on a list, and on the screens that are open."""
+    """Return engines that are loaded: captured, listed, or on open screens."""
     engines = list(get_services(node).captured)
     for holder in _holders(node):
         engines += holder.held_engines()
@@ -96,7 +96,7 @@ def engines_at_hand(node: DOMNode) -> list[Engine]:
 
 
 def listed_sets(node: DOMNode, *, unread: bool = False) -> list[ArtifactSet]:
-    """The sets on the lists of engines that are open; those alone that were not read yet, and can be."""
+    """Return the listed sets; optionally only those not read yet."""
     return [source for holder in _holders(node) for source in holder.listed_sets(unread=unread)]
 
 
@@ -113,7 +113,7 @@ def compute(
     *,
     group: str = "default",
 ) -> None:
-    """Compute in a thread what a widget waits for. An error that nobody expected costs this answer, not the app.
+    """Compute in a thread. An unexpected error costs this answer, not the app.
 
     Args:
         node: The widget or screen: the answer comes in its queue. A second computation of its group replaces the first.

@@ -21,7 +21,7 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is remembered; empty for what nobody chose.
+    """Remembered choices; empty where nobody chose.
 
     Attributes:
         theme: In terminals of many colours.
@@ -56,7 +56,7 @@ class SettingsStore:
         self.settings = settings_from(document)
 
     def remember(self, **choices: Any) -> str:  # noqa: ANN401 - any field
-        """Keep choices, and write them over those in the file; return why that was not possible, the first time."""
+        """Keep choices and merge them into the file; return an error the first time."""
         chosen = replace(self.settings, **choices)
         if chosen == self.settings:
             return ""
@@ -71,7 +71,7 @@ class SettingsStore:
         return ""
 
     def _write(self, choices: Mapping[str, Any]) -> None:
-        """Another session may have written meanwhile: only what was chosen here changes."""
+        """Merge choices into the file, as another session may have written it."""
         if self._file is None:
             raise OSError(0, "there is no home directory")
         document, _ = _document(self._file)
@@ -84,7 +84,7 @@ class SettingsStore:
 
 
 def _document(file: Path | None) -> tuple[dict[str, Any], str]:
-    """The object in a file, and what is wrong with it."""
+    """Return the object in a file, and what is wrong with it."""
     if file is None:
         return {}, ""
     try:
@@ -101,7 +101,7 @@ def _document(file: Path | None) -> tuple[dict[str, Any], str]:
 
 
 def settings_from(document: Mapping[str, Any]) -> Settings:
-    """The settings that a document states; what has another type than it should is left out."""
+    """Return the settings of a document; values of a wrong type are left out."""
     readers = {"columns": _names, "sort": _sort}
     found: dict[str, Any] = {}
     for field in fields(Settings):
@@ -133,7 +133,7 @@ MOST = 20
 
 
 def read_recent(file: Path | None) -> list[str]:
-    """The paths in the file; none if it is absent or says something else."""
+    """Return the recent paths; none if the file is absent or invalid."""
     try:
         if file is None or file.stat().st_size > _MOST_BYTES:
             return []
@@ -145,13 +145,13 @@ def read_recent(file: Path | None) -> list[str]:
 
 
 def with_opened(recent: Iterable[str], opened: Sequence[str]) -> list[str]:
-    """The list after opening something: absolute paths, each once."""
+    """Return the list with the opened paths first: absolute, each once."""
     first = [os.path.abspath(path) for path in opened]  # noqa: PTH100 - a link stays what a person calls it
     return list(dict.fromkeys([*first, *recent]))[:MOST]
 
 
 def remember_opened(file: Path | None, opened: Sequence[str]) -> str:
-    """Put paths at the top of the list; return why that was not possible, or nothing."""
+    """Put paths at the top of the list; return an error, or nothing."""
     if file is None:
         return "there is no home directory"
     try:

@@ -28,7 +28,7 @@ _INDENT, _LITTLE = 10, 2
 
 
 def explanation_lines(engine: Engine, column: Column, layer: Layer | None) -> list[TextLine]:
-    """The value in a layer, what `trex-tui explain` says of the column, and the files."""
+    """Format a value, the definition of its column, and the files."""
     lines: list[TextLine] = []
     if layer is not None:
         value = column.value(engine, layer)
@@ -58,7 +58,7 @@ class ExplainScreen(TextScreen):
 
 
 def help_lines(places: Iterable[Place]) -> list[TextLine]:
-    """Keys and sentences, under a heading per place."""
+    """Format keys and sentences under a heading per place."""
     rows = keys_table(places)
     width = max(len(keys) for _, keys, _ in rows)
     lines: list[TextLine] = []
@@ -74,7 +74,7 @@ def help_lines(places: Iterable[Place]) -> list[TextLine]:
 
 
 def filter_lines() -> list[TextLine]:
-    """The filter language by example."""
+    """Format the filter language by example."""
     lines = [TextLine(Content("")), TextLine(Content.styled("Filter", "bold $primary"))]
     for expression, meaning in EXAMPLES:
         lines.append(TextLine(Content.styled(f"  {expression}", "bold $accent")))
@@ -94,7 +94,7 @@ _EMPTY = TextLine(Content(""))
 
 
 def diagnostic_lines(diagnostics: Iterable[Diagnostic]) -> list[TextLine]:
-    """Severity, place and sentence of each, with an empty line between."""
+    """Format diagnostics with an empty line between."""
     lines: list[TextLine] = []
     for diagnostic in diagnostics:
         lines += [_EMPTY] if lines else []
@@ -108,7 +108,7 @@ def diagnostic_lines(diagnostics: Iterable[Diagnostic]) -> list[TextLine]:
 
 
 def notes_lines(engine: Engine) -> list[TextLine]:
-    """The diagnostics, then the files by kind."""
+    """Format the diagnostics, then the files by kind."""
     lines = diagnostic_lines(engine.diagnostics)
     if not engine.diagnostics:
         lines.append(TextLine(Content("Nothing was wrong with the files of this set.")))

@@ -37,7 +37,7 @@ def bar_lines(tables: Sequence[Table], width: int) -> list[list[Content]]:
     rows = [row for grid in grids for row in grid]
     label = min(max((cell_len(row[0]) for row in rows), default=0), LONGEST_LABEL)
     count = max(map(len, rows), default=1)
-    widths = [max(cell_len(row[place]) for row in rows if place < len(row)) for place in range(1, count)]
+    widths = [max(cell_len(row[index]) for row in rows if index < len(row)) for index in range(1, count)]
     while len(widths) > 1 and label + _room(widths) + GAP + LEAST_BAR > width:
         del widths[0]
     length = max(0, min(width - label - _room(widths) - GAP, MOST_BAR))
@@ -69,9 +69,9 @@ def _texts(table: Table) -> list[list[str]]:
 
 
 def _fractions(table: Table) -> list[float | None]:
-    place = next(place for place, column in enumerate(table.columns) if column.has_bar)
-    largest = table.largest(place)
-    values = [number(row[place]) for row in table.rows]
+    bar_index = next(index for index, column in enumerate(table.columns) if column.has_bar)
+    largest = table.largest(bar_index)
+    values = [number(row[bar_index]) for row in table.rows]
     return [value / largest if value is not None and largest else None for value in values]
 
 
@@ -84,7 +84,7 @@ _BOUNDS = {
     Bound.BANDWIDTH.value: "$secondary",
     Bound.LAUNCH.value: "$warning",
 }
-_PRECISION_STYLES = {one.value: precision_style(one) for one in DataType}
+_PRECISION_STYLES = {data_type.value: precision_style(data_type) for data_type in DataType}
 _TENSOR_CORES = {"yes": "$success", "no": "$warning"}
 
 

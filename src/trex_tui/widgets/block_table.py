@@ -66,7 +66,7 @@ def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
     value = _value_of(order.by)
     valued = [(value(block), block) for block in sorted(blocks, key=lambda block: block.index)]
     known = [(number, block) for number, block in valued if number is not None]
-    known.sort(key=lambda one: one[0], reverse=order.descending)
+    known.sort(key=lambda pair: pair[0], reverse=order.descending)
     return [block for _, block in known] + [block for number, block in valued if number is None]
 
 

@@ -58,7 +58,7 @@ def header_facts(engine: Engine) -> list[Fact]:
     if engine.precision:
         facts.append(Fact(engine.precision.value, 2))
     facts += [Fact(text, 5, "bold $warning") for text in missing_parts(engine)]
-    if any(one.kind is ConditionKind.THROTTLED for one in doubts(engine)):
+    if any(doubt.kind is ConditionKind.THROTTLED for doubt in doubts(engine)):
         facts.append(Fact("throttled", 2, "bold $warning"))
     latency = end_to_end(engine)
     if latency is not None:
@@ -71,7 +71,9 @@ def header_facts(engine: Engine) -> list[Fact]:
     if engine.weights_bytes is not None:
         facts.append(Fact(format_bytes(engine.weights_bytes), 8, right=True))
     if engine.diagnostics:
-        worst = min(engine.diagnostics, key=lambda one: list(Severity).index(one.severity)).severity
+        worst = min(
+            engine.diagnostics, key=lambda diagnostic: list(Severity).index(diagnostic.severity)
+        ).severity
         style = {Severity.ERROR: "bold $error", Severity.WARNING: "$warning", Severity.INFO: "$muted"}[worst]
         facts.append(Fact(f"! {plural(len(engine.diagnostics), 'note')}", 2, style, right=True))
     return facts
@@ -92,10 +94,10 @@ def missing_parts(engine: Engine) -> list[str]:
 def fit_facts(facts: list[Fact], width: int) -> list[Fact]:
     """The facts that fit into `width` cells, the most important first; the first of all is always there."""
     kept: dict[int, Fact] = {}
-    for place, fact in sorted(enumerate(facts), key=lambda one: one[1].priority):
+    for index, fact in sorted(enumerate(facts), key=lambda item: item[1].priority):
         if not kept or _needed([*kept.values(), fact]) <= width:
-            kept[place] = fact
-    return [kept[place] for place in sorted(kept)]
+            kept[index] = fact
+    return [kept[index] for index in sorted(kept)]
 
 
 def _needed(facts: list[Fact]) -> int:

@@ -93,8 +93,8 @@ class LayerTree(ExpandableTable[Entry]):
         """Put the cursor on a layer, expanding what it is in; on the nearest in the execution, if it is not shown."""
         if not self._layers:
             return
-        at = bisect_left(self._layers, layer.index, key=lambda one: one.index)
-        nearest = min(self._layers[max(0, at - 1) : at + 1], key=lambda one: abs(one.index - layer.index))
+        at = bisect_left(self._layers, layer.index, key=lambda other: other.index)
+        nearest = min(self._layers[max(0, at - 1) : at + 1], key=lambda other: abs(other.index - layer.index))
         around = {group.path for group in self._root.groups_around(nearest)}
         if not around <= self.expanded:
             self.expanded |= around
@@ -155,10 +155,10 @@ class LayerTree(ExpandableTable[Entry]):
         lanes = self._lanes
         if lanes is None or not lanes.width:
             return []
-        place = {layer.index: number for number, layer in enumerate(self._layers)}
+        order = {layer.index: number for number, layer in enumerate(self._layers)}
 
         def drawn(row: Entry) -> str:
-            number = place.get(row.index) if isinstance(row, Layer) else None
+            number = order.get(row.index) if isinstance(row, Layer) else None
             return "" if number is None else lanes.rows[number]
 
         shared = f"║ = {lanes.shared}" if lanes.shared else ""

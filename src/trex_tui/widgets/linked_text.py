@@ -78,10 +78,10 @@ class LinkedText(TextView):
             self.notify("Nothing here leads to another layer.", markup=False)
             return
         if self.chosen in links:
-            place = max(0, min(len(links) - 1, links.index(self.chosen) + step))
+            position = max(0, min(len(links) - 1, links.index(self.chosen) + step))
         else:
-            place = 0 if step > 0 else len(links) - 1
-        self._choose(links[place])
+            position = 0 if step > 0 else len(links) - 1
+        self._choose(links[position])
 
     def _choose(self, number: int) -> None:
         self.chosen = number

@@ -179,19 +179,19 @@ def _place(
     placed = _Placed(branch, start, end, level, parent)
     levels.setdefault(level, []).append(placed)
     used = 0
-    for one in branch.behind:
+    for child in branch.behind:
         left = start + used * (end - start) // branch.slots
-        used += one.slots
+        used += child.slots
         right = start + used * (end - start) // branch.slots
-        _place(one, left, right, level + side, side, levels, placed.centre)
+        _place(child, left, right, level + side, side, levels, placed.centre)
 
 
 def _joined(levels: dict[int, list[_Placed]], level: int) -> list[tuple[int, list[int]]]:
     """The parents that have children on a level, and where these are."""
-    found: dict[int, list[int]] = {}
-    for one in levels[level]:
-        found.setdefault(one.parent, []).append(one.centre)
-    return sorted(found.items())
+    children: dict[int, list[int]] = {}
+    for placed in levels[level]:
+        children.setdefault(placed.parent, []).append(placed.centre)
+    return sorted(children.items())
 
 
 def _leads(box: Box, levels: dict[int, list[_Placed]], around: Neighbourhood) -> tuple[bool, bool]:
@@ -199,7 +199,7 @@ def _leads(box: Box, levels: dict[int, list[_Placed]], around: Neighbourhood) ->
     if box.level == 0:
         return bool(around.producers.behind), bool(around.consumers.behind)
     beyond = levels.get(box.level + (1 if box.level > 0 else -1), [])
-    has_behind = any(one.parent == box.centre for one in beyond)
+    has_behind = any(placed.parent == box.centre for placed in beyond)
     return (has_behind, True) if box.level < 0 else (True, has_behind)
 
 

@@ -89,10 +89,10 @@ def row_strip(
     """Draw one row. On the cursor's row all cells look alike, so that they are readable on its background."""
     base = looks.cursor if is_cursor else looks.row
     runs: list[Run] = [(MARK if is_marked else " ", base if is_cursor else looks.mark)]
-    for number, place in enumerate(placed):
+    for number, cell in enumerate(placed):
         if number:
             runs.append((" " * GAP, base))
-        runs.extend(_cell(row, place, base, None if is_cursor else looks, resolve))
+        runs.extend(_cell(row, cell, base, None if is_cursor else looks, resolve))
     return _strip(runs, width, base)
 
 
@@ -105,14 +105,14 @@ def header_strip(
 ) -> Strip:
     """Draw the titles, the sorted ones with an arrow, and with their rank where several columns sort."""
     runs: list[Run] = [(" " * MARGIN, looks.header)]
-    for number, place in enumerate(placed):
+    for number, cell in enumerate(placed):
         if number:
             runs.append((" " * GAP, looks.header))
-        arrow = sort_arrow(place.column.key, sort_keys)
+        arrow = sort_arrow(cell.column.key, sort_keys)
         style = looks.header_sorted if arrow else looks.header
-        if place.column.key == current:
+        if cell.column.key == current:
             style = looks.header_current
-        runs.append((_title(place, arrow), style))
+        runs.append((_title(cell, arrow), style))
     return _strip(runs, width, looks.header)
 
 
@@ -134,13 +134,13 @@ def sort_arrow(key: str, sort_keys: Sequence[SortKey]) -> str:
 
 def _cell(
     row: Row,
-    place: PlacedColumn[Row],
+    cell: PlacedColumn[Row],
     base: Style,
     looks: Looks | None,
     resolve: Callable[[str | Style], Style],
 ) -> Iterable[Run]:
     """The runs of one cell; without `looks` all of it is in the base style."""
-    column = place.column
+    column = cell.column
     text = column.cell_text(row)
     style = base
     if looks is not None:
@@ -149,31 +149,31 @@ def _cell(
             style = base + resolve(wanted)
         elif text == MISSING:
             style = looks.missing
-    if place.text_width:
+    if cell.text_width:
         right = column.align == "right"
         middle = (column.flex or not right) and not column.keeps_head
-        yield fit(text, place.text_width, right=right, middle=middle), style
-    if place.bar_width and column.bar is not None:
-        if place.text_width:
+        yield fit(text, cell.text_width, right=right, middle=middle), style
+    if cell.bar_width and column.bar is not None:
+        if cell.text_width:
             yield " ", base
         yield (
-            format_bar(column.bar(row), place.bar_width).ljust(place.bar_width),
+            format_bar(column.bar(row), cell.bar_width).ljust(cell.bar_width),
             looks.bar if looks is not None else base,
         )
 
 
-def _title(place: PlacedColumn[Row], arrow: str) -> str:
+def _title(cell: PlacedColumn[Row], arrow: str) -> str:
     """The title over its column: at the edge of the text if it fits there, otherwise over the bar as well."""
-    title = clean(place.column.title)
-    right = place.column.align == "right"
+    title = clean(cell.column.title)
+    right = cell.column.align == "right"
     label_width = cell_len(title) + len(arrow)
-    room = place.text_width if label_width <= place.text_width else place.width
+    room = cell.text_width if label_width <= cell.text_width else cell.width
     if label_width > room:
         title = fit(title, max(0, room - len(arrow))).rstrip()
     elif arrow and label_width < room:
         arrow = f"{arrow} " if right else f" {arrow}"
     label = arrow + title if right else title + arrow
-    return fit(fit(label, room, right=right and room == place.text_width), place.width)
+    return fit(fit(label, room, right=right and room == cell.text_width), cell.width)
 
 
 def _strip(runs: Iterable[Run], width: int, base: Style) -> Strip:
@@ -277,7 +277,7 @@ class TableView(LineScroll, Generic[Row]):
 
     @property
     def visible_columns(self) -> list[Column[Row]]:
-        return [place.column for place in self._place()]
+        return [cell.column for cell in self._place()]
 
     @property
     def total_count(self) -> int:
@@ -730,7 +730,7 @@ class VirtualTable(TableView[Row], can_focus=True):
             self.cycle_sort(column.key)
 
     def _column_at(self, x: int) -> Column[Row] | None:
-        return next((place.column for place in self._place() if place.start <= x < place.end), None)
+        return next((cell.column for cell in self._place() if cell.start <= x < cell.end), None)
 
     def _step_column(self, step: int) -> None:
         keys = [None, *(column.key for column in self.columns if column.title)]

@@ -96,8 +96,8 @@ def chosen_columns(engine: Engine, names: Sequence[str]) -> list[Column[Layer]]:
     """Columns that a person chose: the name stays where the terminal is narrow, of the others the last goes first."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     return [
-        _latency_column(engine, name, widths.get(name) or _width_of(name), 0 if name == "name" else place)
-        for place, name in enumerate(names, start=1)
+        _latency_column(engine, name, widths.get(name) or _width_of(name), 0 if name == "name" else index)
+        for index, name in enumerate(names, start=1)
     ]
 
 

@@ -315,9 +315,9 @@ def _cut(
         room = available - start
         if room <= 0:
             break
-        place = PlacedColumn(column, start, width if bar_width else min(width, room), bar_width)
-        placed.append(place)
-        start = place.end + GAP
+        cell = PlacedColumn(column, start, width if bar_width else min(width, room), bar_width)
+        placed.append(cell)
+        start = cell.end + GAP
     return placed
 
 

@@ -21,7 +21,7 @@ OPEN = -1
 
 
 @dataclass(slots=True)
-class Joined:
+class JoinedLayers:
     """Layers of the left and of the right engine that do the same work."""
 
     left: list[int]
@@ -53,7 +53,7 @@ class Pairing:
     ) -> None:
         """Args: among: Layers of each side that may be matched; None for all."""
         self.left, self.right = left, right
-        self.blocks: list[Joined] = []
+        self.blocks: list[JoinedLayers] = []
         self.labels = ([OPEN] * len(left), [OPEN] * len(right))
         self._among = among
 
@@ -73,7 +73,7 @@ class Pairing:
         self, left: Iterable[int], right: Iterable[int], match: Match, confidence: float, why: str
     ) -> int:
         """Make a block of open layers, and return its label."""
-        block = Joined(sorted(left), sorted(right), match, confidence, why)
+        block = JoinedLayers(sorted(left), sorted(right), match, confidence, why)
         label = len(self.blocks)
         self.blocks.append(block)
         for side, layers in enumerate((block.left, block.right)):

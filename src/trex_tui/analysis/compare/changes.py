@@ -82,7 +82,9 @@ def _pairs(before: Sequence[Layer], after: Sequence[Layer]) -> Iterator[tuple[Ch
     sides = (before, after)
     yield ChangeKind.PRECISION, _values(sides, _precision)
     yield ChangeKind.TACTIC, _tactics(before, after)
-    formats, shapes = ([_tensors(layers, what) for layers in sides] for what in (_format_of, _shape_of))
+    formats, shapes = (
+        [_tensors(layers, what) for layers in sides] for what in (_tensor_format, _tensor_shape)
+    )
     if formats[0] != formats[1] and all(any(side) for side in formats):
         yield ChangeKind.FORMATS, (_formats(before), _formats(after))
     if len(before) == len(after) == 1 and shapes[0] != shapes[1] and all(any(side) for side in shapes):
@@ -117,11 +119,11 @@ def _tactics(before: Sequence[Layer], after: Sequence[Layer]) -> tuple[str, str]
     return "", ""
 
 
-def _format_of(tensor: Tensor) -> object:
+def _tensor_format(tensor: Tensor) -> object:
     return tensor.dtype, tensor.format
 
 
-def _shape_of(tensor: Tensor) -> object:
+def _tensor_shape(tensor: Tensor) -> object:
     return tensor.shape
 
 

@@ -8,13 +8,13 @@ from trex_tui.analysis.compare.align import Aligned
 from trex_tui.analysis.compare.changes import difference
 from trex_tui.analysis.compare.model import Align, Block, Caution, CautionKind, Comparison, Pin, Side
 from trex_tui.analysis.compare.overview import (
+    describe_sides,
+    judge_engines,
     kind_of,
     modules_of,
     precision_of,
     rank,
     rows_by,
-    sides_of,
-    verdicts_of,
 )
 from trex_tui.analysis.compare.partition import build_blocks, partition
 from trex_tui.analysis.compare.traits import Traits
@@ -52,18 +52,18 @@ def cautions(
             Caution(CautionKind.BATCH, None, f"All times are per sample: divided by the batch ({divisors}).")
         )
     for index, engine in enumerate(engines):
-        found.extend(_of_engine(index, engine, sides[index]))
-        found.extend(_of_capture(index, f"{sides[index].label}: ", doubts(engine)))
+        found.extend(_engine_cautions(index, engine, sides[index]))
+        found.extend(_capture_cautions(index, f"{sides[index].label}: ", doubts(engine)))
         if index != baseline:
-            found.extend(_of_model(index, aligned[index], sides[index], sides[baseline]))
-            found.extend(_of_device(index, engine, engines[baseline], sides[index], sides[baseline]))
-            found.extend(_of_build(index, sides[index], sides[baseline], per_batch=per_batch))
+            found.extend(_model_cautions(index, aligned[index], sides[index], sides[baseline]))
+            found.extend(_device_cautions(index, engine, engines[baseline], sides[index], sides[baseline]))
+            found.extend(_build_cautions(index, sides[index], sides[baseline], per_batch=per_batch))
             labels = sides[index].label, sides[baseline].label
-            found.extend(_of_capture(index, "", differences((engine, engines[baseline]), labels)))
+            found.extend(_capture_cautions(index, "", differences((engine, engines[baseline]), labels)))
     return tuple(sorted(found, key=lambda one: (_GRAVITY.index(one.kind), one.engine or 0)))
 
 
-def _of_model(place: int, aligned: Aligned, side: Side, first: Side) -> Iterator[Caution]:
+def _model_cautions(place: int, aligned: Aligned, side: Side, first: Side) -> Iterator[Caution]:
     if not aligned.related:
         yield Caution(
             CautionKind.MODEL,
@@ -79,7 +79,7 @@ def _of_model(place: int, aligned: Aligned, side: Side, first: Side) -> Iterator
         )
 
 
-def _of_device(place: int, engine: Engine, other: Engine, side: Side, first: Side) -> Iterator[Caution]:
+def _device_cautions(place: int, engine: Engine, other: Engine, side: Side, first: Side) -> Iterator[Caution]:
     if side.device != first.device:
         if side.device and first.device:
             text = f"Different devices: {side.label} ran on {side.device}, {first.label} on {first.device}."
@@ -98,7 +98,7 @@ def _of_device(place: int, engine: Engine, other: Engine, side: Side, first: Sid
             )
 
 
-def _of_build(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterator[Caution]:
+def _build_cautions(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterator[Caution]:
     if side.tensorrt_version != first.tensorrt_version:
         are_known = side.tensorrt_version and first.tensorrt_version
         text = (
@@ -113,7 +113,7 @@ def _of_build(place: int, side: Side, first: Side, *, per_batch: bool) -> Iterat
         yield Caution(CautionKind.BATCH, place, text)
 
 
-def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
+def _engine_cautions(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
     label = side.label
     if not engine.has_profile:
         yield Caution(
@@ -132,7 +132,7 @@ def _of_engine(place: int, engine: Engine, side: Side) -> Iterator[Caution]:
         )
 
 
-def _of_capture(place: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
+def _capture_cautions(place: int, whose: str, conditions: Iterable[Condition]) -> Iterator[Caution]:
     """As sentences."""
     for condition in conditions:
         text = condition.text if whose else f"{condition.text[:1].upper()}{condition.text[1:]}"
@@ -175,9 +175,9 @@ def _compare(
     traits = [Traits(engine) for engine in engines]
     per = [_per(trait, per_batch=per_batch) for trait in traits]
     found, aligned = partition(traits, baseline, mode, pins)
-    sides = sides_of(traits, per, found)
+    sides = describe_sides(traits, per, found)
     blocks = build_blocks(traits, baseline, per, found)
-    verdicts, medians = verdicts_of(engines, sides, baseline)
+    verdicts, medians = judge_engines(engines, sides, baseline)
     ranking = rank(engines, sides, medians)
     return Comparison(
         engines=tuple(engines),

@@ -11,7 +11,7 @@ from trex_tui.analysis.compare.model import Row, Side, Verdict
 from trex_tui.analysis.compare.noise import judge
 from trex_tui.analysis.compare.partition import Found, deltas
 from trex_tui.analysis.compare.traits import Traits
-from trex_tui.analysis.modules import module_of
+from trex_tui.analysis.modules import find_module
 from trex_tui.analysis.statistics import median
 from trex_tui.analysis.structure import UNKNOWN
 from trex_tui.analysis.timing import warmup_ms, without_warmup
@@ -21,7 +21,7 @@ from trex_tui.engine.model import Layer
 MODULE_DEPTH = 2
 
 
-def labels_of(engines: Sequence[Engine]) -> list[str]:
+def make_labels(engines: Sequence[Engine]) -> list[str]:
     """Names of the engines; where they are equal, told apart by their folders, else by ` (2)` and so on."""
     counts = Counter(engine.name for engine in engines)
     folders = [_folders(engine) for engine in engines]
@@ -55,14 +55,14 @@ def _numbered(names: Sequence[str]) -> list[str]:
     return labels
 
 
-def sides_of(traits: Sequence[Traits], per: Sequence[int], found: Sequence[Found]) -> tuple[Side, ...]:
+def describe_sides(traits: Sequence[Traits], per: Sequence[int], found: Sequence[Found]) -> tuple[Side, ...]:
     """The facts of each engine."""
     matched: list[list[int]] = [[] for _ in traits]
     for block in found:
         if sum(map(bool, block.layers)) > 1:
             for index, layers in enumerate(block.layers):
                 matched[index].extend(layers)
-    labels = labels_of([trait.engine for trait in traits])
+    labels = make_labels([trait.engine for trait in traits])
     return tuple(
         _side(one, label, divisor, layers)
         for one, label, divisor, layers in zip(traits, labels, per, matched, strict=True)
@@ -135,7 +135,7 @@ def precision_of(layer: Layer) -> Sequence[str]:
 
 def modules_of(layer: Layer) -> Sequence[str]:
     """The keys of the matrix by module, as in `analysis.rollup.by_module`."""
-    return (module_of(layer, MODULE_DEPTH),)
+    return (find_module(layer, MODULE_DEPTH),)
 
 
 def _latency_rows(engine: Engine, per: int) -> list[float]:
@@ -147,7 +147,7 @@ def _latency_rows(engine: Engine, per: int) -> list[float]:
     return [column[row] / per for row in rows if column[row] == column[row]] if column else []
 
 
-def verdicts_of(
+def judge_engines(
     engines: Sequence[Engine], sides: Sequence[Side], baseline: int
 ) -> tuple[tuple[Verdict | None, ...], list[float | None]]:
     """Each engine judged against the baseline, and the median of each one's rows."""

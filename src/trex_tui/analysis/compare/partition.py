@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trex_tui.analysis.compare.align import Aligned, Joined, align_pair
+from trex_tui.analysis.compare.align import Aligned, JoinedLayers, align_pair
 from trex_tui.analysis.compare.changes import Surroundings, changes_between
 from trex_tui.analysis.compare.model import Align, Block, Match, Pin
 from trex_tui.analysis.compare.traits import Traits
@@ -20,7 +20,7 @@ from trex_tui.analysis.modules import module_path
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 
-Evidence = tuple[tuple[int, int], int, Joined]
+Evidence = tuple[tuple[int, int], int, JoinedLayers]
 """A layer of a block, the engine that was matched with it, and how."""
 
 _STRENGTH = {match: place for place, match in enumerate(Match)}
@@ -94,7 +94,7 @@ def _take(
     evidence: list[Evidence],
     first: int,
     second: int,
-    blocks: Sequence[Joined],
+    blocks: Sequence[JoinedLayers],
 ) -> None:
     for block in blocks:
         start = (first, block.left[0])
@@ -125,7 +125,7 @@ def _collect(
     for engine, trait in enumerate(traits):
         for layer in range(len(trait)):
             members[union.root(engine, layer)][engine].append(layer)
-    weakest: dict[int, Joined] = {}
+    weakest: dict[int, JoinedLayers] = {}
     least: dict[int, float] = {}
     own: dict[tuple[int, int], Match] = {}
     for start, engine, block in evidence:

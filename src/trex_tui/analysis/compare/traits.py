@@ -92,7 +92,7 @@ def canonical(name: str) -> str:
 def take_apart(name: str) -> NameParts:
     """Take the name of a layer apart. Linear in its length."""
     whole = canonical(name)
-    role, rest = _role_of(name)
+    role, rest = _find_role(name)
     served = canonical(rest) if role else ""
     generic = _GENERIC.match(rest) is not None and not _UNNAMED.sub("", rest).strip(" +")
     generic = generic or rest.startswith(("__my", "dummy_shape_call", "entry^"))
@@ -104,7 +104,7 @@ def take_apart(name: str) -> NameParts:
     return NameParts(whole, generic, role, served, nodes_in(plain), ends)
 
 
-def _role_of(name: str) -> tuple[str, str]:
+def _find_role(name: str) -> tuple[str, str]:
     name = _PROFILE.sub("", name.strip())
     match = _ROLE.match(name)
     if match:
@@ -143,14 +143,14 @@ def _add_node(found: dict[str, float], node: str) -> None:
         found[node.replace(".", "_")] = CONSTANT
         found.setdefault("@" + weight["owner"].strip("/").replace("/", "_").replace(".", "_"), OWNER)
         return
-    importance = importance_of(node)
+    importance = node_importance(node)
     found[node.replace(".", "_")] = importance
     if importance == HEAVY and "/" in node.lstrip("/"):
         found.setdefault("@" + _owner(node), OWNER)
 
 
 @lru_cache(maxsize=1 << 18)
-def importance_of(node: str) -> float:
+def node_importance(node: str) -> float:
     """How much it says that two layers share a node, by its operator."""
     lowered = node.lower()
     if "quantizelinear" in lowered or "_quantizer" in lowered or lowered.startswith(("onnx::", "(unnamed")):
@@ -174,13 +174,13 @@ def _owner(node: str) -> str:
     return "_".join(kept).replace(".", "_")
 
 
-def nodes_of(metadata: tuple[str, ...]) -> dict[str, float]:
+def parse_nodes(metadata: tuple[str, ...]) -> dict[str, float]:
     """The nodes that `Metadata` lists, in the spelling of `canonical`, their modules, and the weight of each."""
     found: dict[str, float] = {}
     for name in metadata:
         node = canonical(name)
         if node:
-            found[node] = importance_of(name)
+            found[node] = node_importance(name)
             if found[node] == HEAVY and "/" in name.lstrip("/"):
                 found.setdefault("@" + _owner(name), OWNER)
     return found
@@ -269,7 +269,7 @@ class Traits:
 
     def _trait(self, layer: Layer) -> Trait:
         parts = take_apart(layer.name)
-        stated = nodes_of(layer.onnx_nodes)
+        stated = parse_nodes(layer.onnx_nodes)
         passive = layer.kind in _PASSIVE
         family = "" if layer.kind in _WILD else _FAMILIES.get(layer.kind, "other")
         signature, loose = self._signatures(layer, family)

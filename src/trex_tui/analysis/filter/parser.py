@@ -120,7 +120,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ColumnTest:
     """A column against one of several operands. A missing value satisfies none of them but `Missing`.
 
     Attributes:
@@ -154,7 +154,7 @@ class Or:
     terms: tuple[Expression, ...]
 
 
-Expression: TypeAlias = "Word | Comparison | Not | And | Or"
+Expression: TypeAlias = "Word | ColumnTest | Not | And | Or"
 
 EVERYTHING = And(())
 """What an empty text says."""
@@ -181,7 +181,7 @@ def unparse(expression: Expression) -> str:
     """The expression as text, which parses to the same again."""
     if isinstance(expression, Word):
         return quoted(expression.text) if needs_quotes(expression.text) else expression.text
-    if isinstance(expression, Comparison):
+    if isinstance(expression, ColumnTest):
         values = ",".join(map(_operand_text, expression.operands))
         return f"{expression.column}{expression.operator.value}{values}"
     if isinstance(expression, Not):
@@ -359,7 +359,7 @@ def parse_number(text: str, column: Column) -> float | None:
     return parse_quantity(text, column.unit)
 
 
-def units_of(column: Column) -> str:
+def list_units(column: Column) -> str:
     """The units its numbers may have, in words for an error."""
     return _WRITTEN.get(column.unit, "k M G Ki Mi Gi")
 
@@ -481,14 +481,14 @@ class _Parser:
             raise self._error(f"{column.name} is text, which `{symbol}` does not compare", place)
         self._position = found.end()
         if operator is Operator.MATCHES:
-            return Comparison(column.name, operator, (self._regex(),))
+            return ColumnTest(column.name, operator, (self._regex(),))
         if is_order:
-            return Comparison(column.name, operator, (self._number(column, symbol),))
+            return ColumnTest(column.name, operator, (self._number(column, symbol),))
         operands = [self._value(column, symbol)]
         while self._text.startswith(",", self._position):
             self._position += 1
             operands.append(self._value(column, ","))
-        return Comparison(column.name, operator, tuple(operands))
+        return ColumnTest(column.name, operator, tuple(operands))
 
     def _value(self, column: Column, after: str) -> Operand:
         """value = "?" | "none" | "*" | number | quoted | text, which may hold `*`"""
@@ -515,7 +515,7 @@ class _Parser:
         if value is None:
             if found[0][0] in "0123456789.":
                 raise self._error(
-                    f"expected a number, which for {column.name} may end in {units_of(column)},"
+                    f"expected a number, which for {column.name} may end in {list_units(column)},"
                 )
             raise self._error(f"expected a number after `{after}`")
         self._position = found.end()

@@ -18,7 +18,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter.parser import (
     LISTS,
     And,
-    Comparison,
+    ColumnTest,
     Expression,
     FilterError,
     Glob,
@@ -124,8 +124,8 @@ def _select(values: EngineValues, expression: Expression, among: Sequence[int]) 
     if isinstance(expression, Word):
         word, names = expression.text.casefold(), values.folded_names
         return [index for index in among if word in names[index]]
-    if isinstance(expression, Comparison):
-        column, test = values.of(expression.column), _test_of(expression)
+    if isinstance(expression, ColumnTest):
+        column, test = values.of(expression.column), _make_test(expression)
         accepted = {value for value in values.counts(expression.column) if test(value)}
         return [index for index in among if column[index] in accepted]
     if isinstance(expression, Not):
@@ -141,7 +141,7 @@ def _select(values: EngineValues, expression: Expression, among: Sequence[int]) 
     return [index for index in among if index in found]
 
 
-def _test_of(comparison: Comparison) -> Test:
+def _make_test(comparison: ColumnTest) -> Test:
     if comparison.operator in _ORDERS:
         (operand,) = comparison.operands
         assert isinstance(operand, Number)

@@ -148,10 +148,10 @@ class LiveView(CaptureView):
         lines = Text(f"{self.title}  {clock(elapsed_s)}  ", style="bold", no_wrap=True, overflow="ellipsis")
         lines.append(f"{seen.stage}\n", style="not bold")
         lines.append(f"  {printable(seen.layer)}\n", style="not bold dim")
-        told = [one for one in facts(seen, rss_bytes) if one not in (seen.layer, seen.stage)]
+        words = [one for one in facts(seen, rss_bytes) if one not in (seen.layer, seen.stage)]
         if seen.warnings:
-            told.append(plural(len(seen.warnings), "warning"))
-        lines.append("  " + " · ".join(told), style="not bold")
+            words.append(plural(len(seen.warnings), "warning"))
+        lines.append("  " + " · ".join(words), style="not bold")
         return lines
 
     def end(self, outcome: ProcessOutcome, verdict: RunVerdict) -> None:
