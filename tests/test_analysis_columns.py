@@ -14,7 +14,7 @@ from helpers import layer, real_sets, tensor, write_graph, write_profile, write_
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, DERIVED_COLUMNS, derived, full_frame
 from trex_tui.analysis.compute import compute_products
 from trex_tui.analysis.device_overrides import overrides_from_options
-from trex_tui.engine import COLUMNS, Column, DataType, Engine, load_engine
+from trex_tui.engine import COLUMNS, DataType, Engine, LayerColumn, load_engine
 from trex_tui.engine.tactics import parse_tactic
 from trex_tui.report.views.layers import columns_overview, explain_column, explain_document
 
@@ -46,7 +46,7 @@ class TestDefinitions:
         assert len({column.title for column in ALL_COLUMNS}) == len(ALL_COLUMNS)
 
     @each_column
-    def test_each_is_documented(self, column: Column) -> None:
+    def test_each_is_documented(self, column: LayerColumn) -> None:
         assert column.name == column.name.lower()
         assert column.title
         assert column.description.endswith((".", ".)"))
@@ -57,11 +57,11 @@ class TestDefinitions:
         assert {name: ALL_COLUMNS_BY_NAME[name].unit for name in UNITS} == UNITS
 
     @each_column
-    def test_only_numbers_have_units(self, column: Column) -> None:
+    def test_only_numbers_have_units(self, column: LayerColumn) -> None:
         assert column.is_number or not column.unit
 
     @each_column
-    def test_explained(self, column: Column) -> None:
+    def test_explained(self, column: LayerColumn) -> None:
         lines = explain_column(column).splitlines()
         assert lines[0] == column.name
         assert lines[1] == f"  {column.description}"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trex_tui.analysis.stability import Verdict, stability
+from trex_tui.analysis.stability import Steadiness, stability
 from trex_tui.analysis.statistics import block_medians, mad, median, modified_z_limit
 
 
@@ -58,7 +58,7 @@ def judged(values: list[float]) -> Any:
 def test_a_drift_is_found() -> None:
     noise = autoregressive(1)
     found = judged([value + 0.06 * place / len(noise) for place, value in enumerate(noise)])
-    assert found.verdict is Verdict.DRIFT
+    assert found.verdict is Steadiness.DRIFT
     assert found.drift.change_pct == pytest.approx(4.0, abs=0.6)  # between the middles of two thirds
     assert found.drift.change_ms == pytest.approx(0.04, abs=0.006)
     assert "rises" in found.sentences[0]
@@ -67,7 +67,7 @@ def test_a_drift_is_found() -> None:
 def test_a_step_is_a_drift() -> None:
     noise = autoregressive(2, sigma_pct=0.5)
     found = judged([value + (0.05 if place >= 1234 else 0.0) for place, value in enumerate(noise)])
-    assert found.verdict is Verdict.DRIFT
+    assert found.verdict is Steadiness.DRIFT
     assert found.drift.change_ms == pytest.approx(0.05, abs=0.004)
 
 
@@ -76,7 +76,7 @@ def test_a_plateau_is_spread() -> None:
         value * (1.08 if 800 <= place < 1200 else 1.0) for place, value in enumerate(white(3, sigma_pct=1.0))
     ]
     found = judged(values)
-    assert found.verdict is Verdict.SPREAD
+    assert found.verdict is Steadiness.SPREAD
     assert found.windows_range_pct == pytest.approx(8.0, abs=0.4)
     assert "% apart" in found.sentences[0]
 
@@ -86,7 +86,7 @@ def test_outliers_are_found() -> None:
     for place in range(0, 2000, 50):
         values[place] *= 1.5
     found = judged(values)
-    assert found.verdict is Verdict.OUTLIERS
+    assert found.verdict is Steadiness.OUTLIERS
     assert found.outliers.large == 40
     assert found.outliers.worst_pct == pytest.approx(50, abs=2)
     assert found.outliers.excess_pct == pytest.approx(1.0, abs=0.05)
@@ -95,7 +95,7 @@ def test_outliers_are_found() -> None:
 def test_a_slow_start_is_told_but_no_verdict() -> None:
     values = [value * (1.05 if place < 30 else 1.0) for place, value in enumerate(white(6, sigma_pct=0.3))]
     found = judged(values)
-    assert found.verdict is Verdict.STABLE
+    assert found.verdict is Steadiness.STABLE
     assert found.settling.change_pct == pytest.approx(5.0, abs=0.5)
     assert found.settling.rows in (20, 40)
 
@@ -104,7 +104,7 @@ def test_a_slow_start_is_told_but_no_verdict() -> None:
 
 
 def false_alarms(make: Any, runs: int = 200, **how: Any) -> int:
-    return sum(stability(make(seed, **how)).verdict is not Verdict.STABLE for seed in range(runs))
+    return sum(stability(make(seed, **how)).verdict is not Steadiness.STABLE for seed in range(runs))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_clean_noise_is_stable(make: Any, how: dict[str, Any], most: int) -> Non
 @pytest.mark.parametrize("rows", [*range(1, 11), 39])
 def test_few_rows_are_too_few(rows: int) -> None:
     found = judged([1.0 + 0.001 * (row % 3) for row in range(rows)])
-    assert found.verdict is Verdict.UNKNOWN
+    assert found.verdict is Steadiness.UNKNOWN
     assert (found.drift, found.blocks) == (None, 0)
     assert "too few" in found.sentences[-1]
 
@@ -137,7 +137,7 @@ def test_few_rows_are_too_few(rows: int) -> None:
 @pytest.mark.parametrize("value", [0.0, 1e-4, 0.5, 1234.5])
 def test_a_constant_series_is_stable(rows: int, value: float) -> None:
     found = judged([value] * rows)
-    assert found.verdict is Verdict.STABLE
+    assert found.verdict is Steadiness.STABLE
     assert found.outliers.count == 0
     assert found.sentences[0] == "Steady: the medians of ten windows are the same."
 
@@ -145,17 +145,17 @@ def test_a_constant_series_is_stable(rows: int, value: float) -> None:
 def test_ticks_of_the_timer_are_no_findings() -> None:
     pick = random.Random(7)
     values = [0.010240 + 0.001024 * (pick.random() < 0.02) for _ in range(500)]
-    assert stability([0.5 + 0.0005 * pick.randrange(3) for _ in range(500)]).verdict is Verdict.STABLE
+    assert stability([0.5 + 0.0005 * pick.randrange(3) for _ in range(500)]).verdict is Steadiness.STABLE
     assert stability(values).outliers is not None
 
 
 def test_no_rows_and_rows_without_a_number() -> None:
-    assert stability([]).verdict is Verdict.UNKNOWN
-    assert stability([math.nan] * 50).verdict is Verdict.UNKNOWN
+    assert stability([]).verdict is Steadiness.UNKNOWN
+    assert stability([math.nan] * 50).verdict is Steadiness.UNKNOWN
     values = white(8, rows=400, sigma_pct=0.5)
     holes = [math.nan if place % 7 == 0 else value for place, value in enumerate(values)]
     found = stability(holes, starts_of(values))
-    assert found.verdict is Verdict.STABLE
+    assert found.verdict is Steadiness.STABLE
     assert found.rows == sum(not math.isnan(value) for value in holes)
 
 
@@ -163,7 +163,7 @@ def test_one_huge_outlier_is_not_hidden() -> None:
     values = white(9, rows=1000, sigma_pct=0.5)
     values[700] = 1e6
     found = stability(values)
-    assert found.verdict is Verdict.OUTLIERS
+    assert found.verdict is Steadiness.OUTLIERS
     assert found.outliers is not None
     assert found.outliers.large == 1
     assert found.outliers.worst_ms == 1e6
@@ -185,5 +185,5 @@ def test_stability_is_the_same_in_other_units(seed: int, power: int) -> None:
 @given(st.lists(st.floats(allow_infinity=False, min_value=0.0, max_value=1e15), max_size=200))
 def test_no_series_is_too_strange(values: list[float]) -> None:
     found = stability(values, starts_of(values))
-    assert isinstance(found.verdict, Verdict)
+    assert isinstance(found.verdict, Steadiness)
     assert json.dumps(found.sentences)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import RealSet, layer, real_sets, timing_row, write_graph, write_json
-from trex_tui.analysis.stability import Verdict, stability
+from trex_tui.analysis.stability import Steadiness, stability
 from trex_tui.analysis.statistics import percentile
 from trex_tui.analysis.timing import (
     TimingSource,
@@ -32,23 +32,23 @@ PRINTED = pytest.mark.parametrize("real", real_sets(having=["timing", "profile_m
 # Verdict and range of ten windows (%), warm-up left out. What the series look like, plotted as 100 block medians:
 SEEN = {
     # Wanders slowly by ±0.7 %, up and down four times; no trend.
-    "alexnet_fp16": (Verdict.STABLE, 0.79),
+    "alexnet_fp16": (Steadiness.STABLE, 0.79),
     # Flat with four humps of +1.5 %.
-    "resnet18_fp16": (Verdict.STABLE, 0.71),
+    "resnet18_fp16": (Steadiness.STABLE, 0.71),
     # Flat with four plateaus of +1 %, the longest 4 % of the run.
-    "resnet-A100/fp16/resnet": (Verdict.STABLE, 0.70),
+    "resnet-A100/fp16/resnet": (Steadiness.STABLE, 0.70),
     # Flat with humps of +1.2 %, and +3.4 % for 2 % of the run.
-    "resnet-A100/fp32/resnet": (Verdict.STABLE, 1.23),
+    "resnet-A100/fp32/resnet": (Steadiness.STABLE, 1.23),
     # Flat; alternates between two neighbouring ticks of the timer, 0.12 % apart.
-    "resnet-qat": (Verdict.STABLE, 0.11),
+    "resnet-qat": (Steadiness.STABLE, 0.11),
     # Flat with two humps of +1.8 %.
-    "tf-resnet-RTX3090/fp16/resnet": (Verdict.STABLE, 1.04),
+    "tf-resnet-RTX3090/fp16/resnet": (Steadiness.STABLE, 1.04),
     # Flat after the first five rows, which are 5 % slower.
-    "tf-resnet-RTX3090/fp32/resnet": (Verdict.STABLE, 0.79),
+    "tf-resnet-RTX3090/fp32/resnet": (Steadiness.STABLE, 0.79),
     # Flat, with bursts of +7 % five times at equal distance; single rows up to +67 %.
-    "mobilenet-qat-TITANRTX/mobilenet.qat": (Verdict.OUTLIERS, 0.09),
+    "mobilenet-qat-TITANRTX/mobilenet.qat": (Steadiness.OUTLIERS, 0.09),
     # Flat, with bursts up to +345 %, more of them towards the end.
-    "mobilenet-qat-8.4EA/mobilenet.qat": (Verdict.OUTLIERS, 0.17),
+    "mobilenet-qat-8.4EA/mobilenet.qat": (Steadiness.OUTLIERS, 0.17),
 }
 
 _loaded: dict[str, Engine] = {}
@@ -325,6 +325,6 @@ def test_warm_up_looks_like_spread_that_settles(real: RealSet) -> None:
     assert timing is not None
     whole = stability(timing.latency_ms, timing.columns["startComputeMs"])
     assert whole.windows_range_pct == pytest.approx(5.2, abs=0.06)
-    assert whole.verdict is Verdict.SPREAD
+    assert whole.verdict is Steadiness.SPREAD
     assert whole.settling is not None
     assert whole.settling.rows == 20

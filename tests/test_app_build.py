@@ -346,7 +346,9 @@ async def test_order_is_kept_when_read_again(tmp_path, view, keys):
         await session.press("R")
         await session.until(lambda: pane(session) is not before and pane(session).facts is not None)
         assert pane(session).table.sort_keys == keys
-        await session.until(lambda: list(pane(session).table.shown_rows) == shown)  # first comes the outline of the log
+        await session.until(
+            lambda: list(pane(session).table.shown_rows) == shown
+        )  # first comes the outline of the log
 
 
 # No log, bad logs

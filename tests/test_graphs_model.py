@@ -13,11 +13,7 @@ from helpers import ARTIFACTS, RealSet, real_sets
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.kinds import LayerKind
 from trex_tui.errors import TrexError
-from trex_tui.report.graph.engine_graph import (
-    GraphOptions,
-    build_graph,
-    label_parts,
-)
+from trex_tui.report.graph.engine_graph import GraphOptions, build_graph, label_parts
 from trex_tui.report.graph.model import HIGHLIGHT, UNKNOWN, ColorBy, EdgeRole, EngineGraph, NodeRole
 
 

@@ -24,7 +24,7 @@ from trex_tui.engine import Engine, Layer, load_engine
 from trex_tui.report.views.layers import cell_text
 from trex_tui.text import MISSING, format_bytes, format_count, format_ms, format_pct
 from trex_tui.widgets.table_columns import chosen_columns
-from trex_tui.widgets.table_model import Column as TableColumn
+from trex_tui.widgets.table_model import TableColumn
 from tui import running
 
 SAMPLES = sorted(path for path in (REPOSITORY / "sample_artifacts").glob("*") if path.is_dir())

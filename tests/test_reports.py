@@ -22,12 +22,7 @@ from trex_tui.report.document import Cell, Column, make_table
 from trex_tui.report.export import ExportFormat, layers_as
 from trex_tui.report.render_text import print_table, table_lines
 from trex_tui.report.views.engine import engine_summary, numbers, print_summary, summary_document
-from trex_tui.report.views.layers import (
-    BRIEF_COLUMNS,
-    columns_named,
-    print_layers,
-    sorted_layers,
-)
+from trex_tui.report.views.layers import BRIEF_COLUMNS, columns_named, print_layers, sorted_layers
 
 GOLDEN = Path(__file__).parent / "golden"
 

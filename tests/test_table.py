@@ -15,11 +15,11 @@ from textual.message import Message
 
 from trex_tui.text import format_bar
 from trex_tui.widgets.table import (
-    Column,
     RowHighlighted,
     RowSelected,
     SortChanged,
     SortKey,
+    TableColumn,
     VirtualTable,
     sort_arrow,
 )
@@ -34,13 +34,15 @@ class Layer:
     ms: float | None
 
 
-COLUMNS: list[Column[Layer]] = [
-    Column("index", "#", lambda layer: layer.index, width=5, align="right", descending=False, priority=2),
-    Column("name", "Layer", lambda layer: layer.name, width=20, flex=True, description="Its full name"),
-    Column(
+COLUMNS: list[TableColumn[Layer]] = [
+    TableColumn(
+        "index", "#", lambda layer: layer.index, width=5, align="right", descending=False, priority=2
+    ),
+    TableColumn("name", "Layer", lambda layer: layer.name, width=20, flex=True, description="Its full name"),
+    TableColumn(
         "kind", "Kind", lambda layer: layer.kind, width=8, priority=1, style=lambda _: "bold $text-warning"
     ),
-    Column(
+    TableColumn(
         "ms",
         "ms",
         lambda layer: layer.ms,
@@ -50,7 +52,7 @@ COLUMNS: list[Column[Layer]] = [
         bar=lambda layer: None if layer.ms is None else layer.ms / 10,
         bar_width=4,
     ),
-    Column("note", "Note", lambda layer: layer.index % 2, text=lambda _: "note", width=30, priority=3),
+    TableColumn("note", "Note", lambda layer: layer.index % 2, text=lambda _: "note", width=30, priority=3),
 ]
 
 LAYERS = [
@@ -159,7 +161,7 @@ def test_unknown_column_says_which_there_are(table):
 
 def test_values_of_several_types_still_sort():
     model: TableModel[Any] = TableModel()
-    model.set_columns([Column("v", "V", lambda row: row)])
+    model.set_columns([TableColumn("v", "V", lambda row: row)])
     model.set_rows(["b", 2, None, "a", 1], None)
     model.sort([SortKey("v", descending=False)])
     assert [model.rows[index] for index in model.shown] == [1, 2, "a", "b", None]

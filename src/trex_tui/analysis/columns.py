@@ -15,7 +15,7 @@ from trex_tui.analysis.compute import Compute, compute_products
 from trex_tui.analysis.device import find_device
 from trex_tui.analysis.roofline import Roofline, RooflinePoint, roofline
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.engine.columns import COLUMNS, Column, FromLayer, build_frame
+from trex_tui.engine.columns import COLUMNS, FromLayer, LayerColumn, build_frame
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.engine.tactics import Tactic, parse_tactic
@@ -84,8 +84,8 @@ def _shape_text(shape: tuple[int, ...] | None) -> str | None:
 
 _YES_OR_NO = {True: "yes", False: "no", None: None}
 _DIMENSIONS = "layer information: Kernel, Groups, Dimensions"
-DERIVED_COLUMNS: tuple[Column, ...] = (
-    Column(
+DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
+    LayerColumn(
         "macs",
         "MACs",
         "Int64",
@@ -95,7 +95,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="batch · M · N · K; for attention batch · Sq · Sk · (D + Dv)",
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "gemm_m",
         "M",
         "Int64",
@@ -104,7 +104,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="convolution: N · P · Q",
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "gemm_n",
         "N",
         "Int64",
@@ -113,7 +113,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="convolution: OutMaps",
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "gemm_k",
         "K",
         "Int64",
@@ -122,7 +122,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="convolution: C / groups · R · S",
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "gemm_batch",
         "Batch",
         "Int64",
@@ -130,7 +130,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _OfCompute(attrgetter("batch")),
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "compute_note",
         "MACs unknown",
         "string",
@@ -138,7 +138,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _OfCompute(lambda compute: compute.reason or None),
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "arithmetic_intensity",
         "FLOP/byte",
         "float64",
@@ -148,7 +148,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="2 · macs / footprint_allocated_bytes",
         source=_DIMENSIONS,
     ),
-    Column(
+    LayerColumn(
         "achieved_flops_per_s",
         "FLOP/s",
         "float64",
@@ -157,7 +157,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="2 · macs / latency_ms",
         source="layer information and profile",
     ),
-    Column(
+    LayerColumn(
         "achieved_bytes_per_s",
         "B/s",
         "float64",
@@ -167,7 +167,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="footprint_allocated_bytes / latency_ms",
         source="layer information and profile",
     ),
-    Column(
+    LayerColumn(
         "roof_ms",
         "Roof ms",
         "float64",
@@ -176,7 +176,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="max(2 · macs / peak FLOP/s, footprint_allocated_bytes / peak bandwidth)",
         source="metadata: device; peaks by architecture (data/gpu_peaks.json) or your own",
     ),
-    Column(
+    LayerColumn(
         "roof_pct",
         "% roof",
         "float64",
@@ -185,7 +185,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="100 · roof_ms / latency_ms",
         source="as roof_ms, and the profile",
     ),
-    Column(
+    LayerColumn(
         "bound",
         "Bound",
         "string",
@@ -194,7 +194,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         formula="compute if the intensity is above the ridge, else bandwidth; launch near the floor of layer times",
         source="as roof_pct",
     ),
-    Column(
+    LayerColumn(
         "tensor_cores",
         "TC",
         "string",
@@ -202,7 +202,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _of_tactic(lambda tactic: _YES_OR_NO[tactic.tensor_cores]),
         source="layer information: TacticName",
     ),
-    Column(
+    LayerColumn(
         "tactic_library",
         "Library",
         "string",
@@ -210,7 +210,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _of_tactic(attrgetter("library")),
         source="layer information: TacticName",
     ),
-    Column(
+    LayerColumn(
         "tactic_sm",
         "SM",
         "Int64",
@@ -218,7 +218,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _of_tactic(attrgetter("architecture")),
         source="layer information: TacticName",
     ),
-    Column(
+    LayerColumn(
         "tactic_tile",
         "Tile",
         "string",
@@ -226,7 +226,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _of_tactic(lambda tactic: _shape_text(tactic.tile)),
         source="layer information: TacticName",
     ),
-    Column(
+    LayerColumn(
         "tactic_stages",
         "Stages",
         "Int64",
@@ -234,7 +234,7 @@ DERIVED_COLUMNS: tuple[Column, ...] = (
         _of_tactic(attrgetter("stages")),
         source="layer information: TacticName",
     ),
-    Column(
+    LayerColumn(
         "accumulate_type",
         "Acc",
         "string",

@@ -21,14 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trex_tui.analysis.device_overrides import DeviceOverrides
-from trex_tui.analysis.gpu_peaks import (
-    READ,
-    Architecture,
-    Correction,
-    Source,
-    gpu_peaks,
-    short_name,
-)
+from trex_tui.analysis.gpu_peaks import READ, Architecture, Correction, Source, gpu_peaks, short_name
 from trex_tui.artifacts.input_files import finite_number
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType

@@ -55,7 +55,7 @@ LEAST_ROWS = _LEAST_BLOCKS * _LEAST_BLOCK_ROWS
 """Fewer rows tell nothing about drift and spread."""
 
 
-class Verdict(str, Enum):
+class Steadiness(str, Enum):
     """What a run is like, in a word; of several findings the one that says most about the others."""
 
     STABLE = "stable"
@@ -138,7 +138,7 @@ class Stability:
         settling: None if the run starts at its level.
     """
 
-    verdict: Verdict
+    verdict: Steadiness
     sentences: tuple[str, ...]
     rows: int
     blocks: int
@@ -185,7 +185,7 @@ def stability(values_ms: Sequence[float], starts_ms: Sequence[float] | None = No
         values_ms = [values_ms[row] for row in known]
         starts_ms = None if starts_ms is None else [starts_ms[row] for row in known]
     if not known:
-        return Stability(Verdict.UNKNOWN, ("No row has a latency.",), 0, 0, None, TIMER_RESOLUTION_MS)
+        return Stability(Steadiness.UNKNOWN, ("No row has a latency.",), 0, 0, None, TIMER_RESOLUTION_MS)
     if starts_ms is not None and (len(starts_ms) != len(known) or any(map(math.isnan, starts_ms))):
         starts_ms = None
     middle = median_of_sorted(sorted(values_ms))
@@ -217,16 +217,16 @@ def _judge_few_rows(run: _Run, outliers: Outliers) -> Stability:
     rows = len(run.values)
     few = f"{plural(rows, 'row')}: too few to tell drift and spread, which takes {LEAST_ROWS}."
     sentences = [_outlier_sentence(outliers, rows)] if outliers.large else []
-    verdict = Verdict.OUTLIERS if outliers.found else Verdict.UNKNOWN
+    verdict = Steadiness.OUTLIERS if outliers.found else Steadiness.UNKNOWN
     return Stability(verdict, (*sentences, few), rows, 0, run.median, run.resolution, outliers=outliers)
 
 
-def _verdict(drift: Drift, spread_pct: float, outliers: Outliers, rows: int) -> Verdict:
+def _verdict(drift: Drift, spread_pct: float, outliers: Outliers, rows: int) -> Steadiness:
     if drift.found:
-        return Verdict.DRIFT
+        return Steadiness.DRIFT
     if spread_pct >= SPREAD_PCT and rows >= _WINDOWS * _LEAST_WINDOW_ROWS:
-        return Verdict.SPREAD
-    return Verdict.OUTLIERS if outliers.found else Verdict.STABLE
+        return Steadiness.SPREAD
+    return Steadiness.OUTLIERS if outliers.found else Steadiness.STABLE
 
 
 def _find_outliers(run: _Run) -> Outliers:
@@ -287,11 +287,11 @@ def _find_settling(run: _Run, medians: Sequence[float]) -> Settling | None:
 def _sentences(run: Stability) -> tuple[str, ...]:
     sentences = []
     spread_pct = run.windows_range_pct or 0.0
-    if run.verdict is Verdict.STABLE:
+    if run.verdict is Steadiness.STABLE:
         sentences.append(_steady_sentence(spread_pct))
     if run.drift and run.drift.found:
         sentences.append(_drift_sentence(run.drift))
-    elif run.verdict is Verdict.SPREAD:
+    elif run.verdict is Steadiness.SPREAD:
         sentences.append(
             f"Medians of ten windows lie {spread_pct:.2g} % apart. "
             "Clocks that change, throttling or another process do this; lock the clocks."

@@ -44,7 +44,7 @@ class RecorderError(TrexError):
 
 
 @dataclass(slots=True)
-class _Row:
+class _ProfileRow:
     name: str
     samples_ms: list[float] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ class Recorder:
         self._engine, self._context, self._clock = engine, context, clock
         self._began: float | None = None
         self._queries: list[dict[str, float]] = []
-        self._rows: list[_Row] = []
+        self._rows: list[_ProfileRow] = []
         self._iterations = 0
         self._profiler: Any = None
         self._calls: list[tuple[str, float]] = []
@@ -154,7 +154,7 @@ class Recorder:
             raise RecorderError("the profiler was told of no layer: did the block run the context given?")
         names = [name for name, _ in calls]
         if not self._rows:
-            self._rows = [_Row(name) for name in names]
+            self._rows = [_ProfileRow(name) for name in names]
         if names != [row.name for row in self._rows]:
             raise RecorderError(
                 "this iteration ran other layers than the first: record one profile at a time"

@@ -12,12 +12,7 @@ from trex_tui.cli.engines import load_all, load_one
 from trex_tui.cli.output import complain, print_json, print_text
 from trex_tui.errors import ExitCode, TrexError
 from trex_tui.report.export import ExportFormat, layers_as
-from trex_tui.report.views.layers import (
-    BRIEF_COLUMNS,
-    columns_named,
-    print_layers,
-    sorted_layers,
-)
+from trex_tui.report.views.layers import BRIEF_COLUMNS, columns_named, print_layers, sorted_layers
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ from trex_tui import lazy_names
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from trex_tui.engine.columns import COLUMNS, Column
+    from trex_tui.engine.columns import COLUMNS, LayerColumn
     from trex_tui.engine.dtypes import DataType, TensorFormat
     from trex_tui.engine.engine import Engine, load_engine, load_engines
     from trex_tui.engine.kinds import LayerKind
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "Binding",
-    "Column",
     "DataType",
     "Device",
     "Engine",
     "Layer",
+    "LayerColumn",
     "LayerKind",
     "LayerLatency",
     "Tensor",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "columns": ("COLUMNS", "Column"),
+    "columns": ("COLUMNS", "LayerColumn"),
     "dtypes": ("DataType", "TensorFormat"),
     "engine": ("Engine", "load_engine", "load_engines"),
     "kinds": ("LayerKind",),

@@ -27,7 +27,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LayerColumn:
     """A column of the frame.
 
     Attributes:
@@ -94,27 +94,27 @@ def _formats(tensors: tuple[Tensor, ...]) -> str:
     return ", ".join([tensor.description for tensor in tensors])
 
 
-COLUMNS: tuple[Column, ...] = (
-    Column("index", "#", "Int64", "Place in execution order, from 0.", FromLayer(attrgetter("index"))),
-    Column("name", "Layer", "string", "`Name` of the layer information.", FromLayer(attrgetter("name"))),
-    Column(
+COLUMNS: tuple[LayerColumn, ...] = (
+    LayerColumn("index", "#", "Int64", "Place in execution order, from 0.", FromLayer(attrgetter("index"))),
+    LayerColumn("name", "Layer", "string", "`Name` of the layer information.", FromLayer(attrgetter("name"))),
+    LayerColumn(
         "kind",
         "Kind",
         "string",
         "What the layer does, one vocabulary over all TensorRT versions (`LayerKind`).",
         lambda _, layer: layer.kind.value,
     ),
-    Column(
+    LayerColumn(
         "layer_type", "LayerType", "string", "`LayerType`, verbatim.", FromLayer(attrgetter("layer_type"))
     ),
-    Column(
+    LayerColumn(
         "parameter_type",
         "ParameterType",
         "string",
         "`ParameterType`, verbatim; native layers have one.",
         FromLayer(attrgetter("parameter_type")),
     ),
-    Column(
+    LayerColumn(
         "precision",
         "Prec",
         "string",
@@ -123,14 +123,14 @@ COLUMNS: tuple[Column, ...] = (
         lambda _, layer: _enum(layer.precision),
         source="layer information: Inputs, Outputs, TacticName",
     ),
-    Column(
+    LayerColumn(
         "output_precision",
         "Out",
         "string",
         "Type of the first output.",
         lambda _, layer: _enum(layer.output_precision),
     ),
-    Column(
+    LayerColumn(
         "latency_ms",
         "ms",
         "float64",
@@ -138,7 +138,7 @@ COLUMNS: tuple[Column, ...] = (
         FromLayer(attrgetter("latency_ms")),
         source="profile: averageMs",
     ),
-    Column(
+    LayerColumn(
         "latency_pct",
         "%",
         "float64",
@@ -147,7 +147,7 @@ COLUMNS: tuple[Column, ...] = (
         formula="100 · latency_ms / Σ latency_ms",
         source="profile: averageMs",
     ),
-    Column(
+    LayerColumn(
         "median_ms",
         "Median ms",
         "float64",
@@ -155,7 +155,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda _, layer: layer.latency and layer.latency.median_ms,
         source="profile: medianMs",
     ),
-    Column(
+    LayerColumn(
         "total_ms",
         "Total ms",
         "float64",
@@ -163,7 +163,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda _, layer: layer.latency and layer.latency.total_ms,
         source="profile: timeMs",
     ),
-    Column(
+    LayerColumn(
         "trtexec_pct",
         "trtexec %",
         "float64",
@@ -171,7 +171,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda _, layer: layer.latency and layer.latency.trtexec_pct,
         source="profile: percentage",
     ),
-    Column(
+    LayerColumn(
         "io_bytes",
         "I/O",
         "Int64",
@@ -181,7 +181,7 @@ COLUMNS: tuple[Column, ...] = (
         formula="Σ over inputs and outputs of ⌈extents · bits of the type / 8⌉",
         source="layer information: Dimensions and types of Inputs and Outputs",
     ),
-    Column(
+    LayerColumn(
         "io_allocated_bytes",
         "I/O alloc",
         "Int64",
@@ -190,7 +190,7 @@ COLUMNS: tuple[Column, ...] = (
         formula="as io_bytes, with C rounded up to the vector, and rows to 32 or 64 bytes in DLA layouts",
         source="layer information: Dimensions and formats of Inputs and Outputs",
     ),
-    Column(
+    LayerColumn(
         "weights_bytes",
         "Weights",
         "Int64",
@@ -200,7 +200,7 @@ COLUMNS: tuple[Column, ...] = (
         formula="Σ Count · bits of Type / 8, + bytes of constant inputs",
         source="layer information: every {Type, Count}, and Inputs",
     ),
-    Column(
+    LayerColumn(
         "footprint_bytes",
         "Footprint",
         "Int64",
@@ -209,7 +209,7 @@ COLUMNS: tuple[Column, ...] = (
         formula="io_bytes + weights_bytes, constants among the inputs counted once",
         source="layer information",
     ),
-    Column(
+    LayerColumn(
         "footprint_allocated_bytes",
         "Footprint alloc",
         "Int64",
@@ -218,52 +218,54 @@ COLUMNS: tuple[Column, ...] = (
         formula="io_allocated_bytes + weights_bytes, constants among the inputs counted once",
         source="layer information",
     ),
-    Column("stream", "Stream", "Int64", "`StreamId`.", FromLayer(attrgetter("stream"))),
-    Column("device", "Device", "string", "GPU or DLA.", lambda _, layer: _enum(layer.device)),
-    Column(
+    LayerColumn("stream", "Stream", "Int64", "`StreamId`.", FromLayer(attrgetter("stream"))),
+    LayerColumn("device", "Device", "string", "GPU or DLA.", lambda _, layer: _enum(layer.device)),
+    LayerColumn(
         "tactic",
         "Tactic",
         "string",
         "`TacticName`: the kernel; missing where the file has none.",
         FromLayer(attrgetter("tactic")),
     ),
-    Column("tactic_value", "Tactic id", "string", "`TacticValue`.", FromLayer(attrgetter("tactic_value"))),
-    Column(
+    LayerColumn(
+        "tactic_value", "Tactic id", "string", "`TacticValue`.", FromLayer(attrgetter("tactic_value"))
+    ),
+    LayerColumn(
         "input_shapes",
         "In shapes",
         "string",
         "Extents of every input; -1 where dynamic.",
         lambda _, layer: _shapes(layer.inputs),
     ),
-    Column(
+    LayerColumn(
         "output_shapes",
         "Out shapes",
         "string",
         "Extents of every output; -1 where dynamic.",
         lambda _, layer: _shapes(layer.outputs),
     ),
-    Column(
+    LayerColumn(
         "input_formats",
         "In formats",
         "string",
         "Type and layout of every input.",
         lambda _, layer: _formats(layer.inputs),
     ),
-    Column(
+    LayerColumn(
         "output_formats",
         "Out formats",
         "string",
         "Type and layout of every output.",
         lambda _, layer: _formats(layer.outputs),
     ),
-    Column(
+    LayerColumn(
         "onnx_nodes",
         "ONNX nodes",
         "object",
         "Names of the ONNX nodes the layer came from, out of `Metadata`.",
         FromLayer(attrgetter("onnx_nodes")),
     ),
-    Column(
+    LayerColumn(
         "occurrence",
         "Nth",
         "Int64",
@@ -273,7 +275,7 @@ COLUMNS: tuple[Column, ...] = (
 )
 
 
-def build_frame(engine: Engine, columns: Sequence[Column] = COLUMNS) -> pd.DataFrame:
+def build_frame(engine: Engine, columns: Sequence[LayerColumn] = COLUMNS) -> pd.DataFrame:
     """One row per layer, in execution order; unknown values are missing, never 0. Imports pandas (260 ms)."""
     import pandas as pd
 

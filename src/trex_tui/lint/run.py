@@ -15,15 +15,7 @@ from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.lint.config import LintConfig, Suppression, names_rule
 from trex_tui.lint.context import Context
-from trex_tui.lint.model import (
-    Confidence,
-    Finding,
-    FindingSeverity,
-    Judged,
-    LintResult,
-    NotChecked,
-    Rule,
-)
+from trex_tui.lint.model import Confidence, Finding, FindingSeverity, Judged, LintResult, NotChecked, Rule
 from trex_tui.lint.registry import registry
 from trex_tui.lint.savings import clamp_stakes, combine_stakes
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.artifacts.output_files import OutputKind, reason
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError
@@ -84,7 +84,7 @@ class Exported:
 
 
 def export_engine(
-    engine: Engine, form: str, columns: Sequence[Column], options: GraphOptions, layout: str
+    engine: Engine, form: str, columns: Sequence[LayerColumn], options: GraphOptions, layout: str
 ) -> Exported:
     """The graph, the layer table or the trace of an engine.
 
@@ -112,7 +112,7 @@ def export_engine(
 
 
 def _export_table(
-    engine: Engine, form: str, columns: Sequence[Column], chosen: Collection[int] | None
+    engine: Engine, form: str, columns: Sequence[LayerColumn], chosen: Collection[int] | None
 ) -> Exported:
     if form == "trace":
         from trex_tui.report.graph.trace import trace_document
@@ -132,7 +132,7 @@ def _export_table(
 
 
 def _graph_content(
-    engine: Engine, graph: EngineGraph, form: str, columns: Sequence[Column], layout: str
+    engine: Engine, graph: EngineGraph, form: str, columns: Sequence[LayerColumn], layout: str
 ) -> tuple[str | bytes, list[str]]:
     if form in ("svg", "png"):
         return _draw(graph, form, layout)
@@ -268,7 +268,9 @@ class ExportFormat(str, Enum):
         }.get(self, self.in_words)
 
 
-def layers_as(form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[Column]) -> str:
+def layers_as(
+    form: ExportFormat, engine: Engine, layers: Sequence[Layer], columns: Sequence[LayerColumn]
+) -> str:
     """The layers in a text format."""
     return listing_as(form, layers_listing(engine, layers, columns))
 

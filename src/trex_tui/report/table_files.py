@@ -8,7 +8,7 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
 from trex_tui.text import printable, shorten_middle
@@ -22,7 +22,9 @@ _MOST_IN_CELL = 32_767
 """Characters of a cell in Excel (Microsoft: "Excel specifications and limits")."""
 
 
-def write_parquet(engine: Engine, columns: Sequence[Column], chosen: Collection[int] | None = None) -> bytes:
+def write_parquet(
+    engine: Engine, columns: Sequence[LayerColumn], chosen: Collection[int] | None = None
+) -> bytes:
     """The columns of `Engine.frame`'s kind, unknown values missing, ONNX nodes as lists. The engine's name is metadata.
 
     Raises:
@@ -39,7 +41,9 @@ def write_parquet(engine: Engine, columns: Sequence[Column], chosen: Collection[
     return data.getvalue()
 
 
-def write_xlsx(engine: Engine, columns: Sequence[Column], chosen: Collection[int] | None = None) -> bytes:
+def write_xlsx(
+    engine: Engine, columns: Sequence[LayerColumn], chosen: Collection[int] | None = None
+) -> bytes:
     """One sheet, `layers`: headings that stay in view and filter, numbers as numbers, every text as text, never a formula.
 
     Raises:
@@ -67,7 +71,7 @@ def write_xlsx(engine: Engine, columns: Sequence[Column], chosen: Collection[int
 
 def _frame(
     engine: Engine,
-    columns: Sequence[Column],
+    columns: Sequence[LayerColumn],
     chosen: Collection[int] | None,
     encode: Callable[[str], str],
     join: Callable[[list[str]], Any],

@@ -27,7 +27,7 @@ from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.chrome import SummaryLine, missing_parts
 from trex_tui.widgets.table import RowHighlighted, RowSelected, VirtualTable
 from trex_tui.widgets.table_columns import textual_columns
-from trex_tui.widgets.table_model import Column as TableColumn
+from trex_tui.widgets.table_model import TableColumn
 from trex_tui.widgets.text_view import TextLine
 from trex_tui.widgets.theme import precision_style
 

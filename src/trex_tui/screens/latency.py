@@ -33,7 +33,7 @@ from trex_tui.widgets.table_columns import (
     latency_columns,
     mark_column,
 )
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_model import TableColumn
 
 
 class LatencyPane(LayerTablePane, ShowsLint):
@@ -145,8 +145,8 @@ class LatencyPane(LayerTablePane, ShowsLint):
         """Keys of the shown columns without the lint marks."""
         return [column.key for column in self.table.columns if column.key != MARK_COLUMN]
 
-    def _set_columns(self, columns: Sequence[Column[Layer]]) -> None:
-        marks: list[Column[Layer]] = (
+    def _set_columns(self, columns: Sequence[TableColumn[Layer]]) -> None:
+        marks: list[TableColumn[Layer]] = (
             [mark_column(lambda layer: self._marks.get(layer.index))] if self._marks else []
         )
         self.table.set_columns([*marks, *columns])

@@ -33,12 +33,12 @@ from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.linked_text import LinkedText, LinkFollowed
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import muted, textual_columns
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_model import TableColumn
 
 STAKE = "stake_ms"
 
 
-def finding_columns() -> list[Column[Entry]]:
+def finding_columns() -> list[TableColumn[Entry]]:
     """The columns of the findings, with the colours of a terminal."""
 
     def colour(entry: Entry) -> str:

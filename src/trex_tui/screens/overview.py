@@ -33,13 +33,7 @@ from trex_tui.report.views.engine import (
     work_facts,
 )
 from trex_tui.report.views.lint import worst_lines
-from trex_tui.report.views.timing import (
-    NO_RUN,
-    known_series,
-    performance_table,
-    run_facts,
-    throughput_facts,
-)
+from trex_tui.report.views.timing import NO_RUN, known_series, performance_table, run_facts, throughput_facts
 from trex_tui.screens.lint_job import LintJob
 from trex_tui.screens.pane import LayerTablePane, Selection, ShowsLint
 from trex_tui.screens.services import compute
@@ -49,7 +43,7 @@ from trex_tui.widgets.bars import bar_lines, computed_share_tables, share_tables
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import latency_columns
-from trex_tui.widgets.table_model import Column, fit
+from trex_tui.widgets.table_model import TableColumn, fit
 from trex_tui.widgets.text_view import (
     TextBlock,
     TextLine,
@@ -264,7 +258,7 @@ class OverviewPane(LayerTablePane, ShowsLint):
         return self._tables
 
 
-def _hot_columns(engine: Engine, title: str) -> list[Column[Layer]]:
+def _hot_columns(engine: Engine, title: str) -> list[TableColumn[Layer]]:
     columns = {column.key: column for column in latency_columns(engine)}
     columns["name"] = replace(columns["name"], title=title)
     return [columns[name] for name in _HOT_COLUMNS]

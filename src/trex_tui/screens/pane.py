@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import choose_sort
@@ -87,8 +87,8 @@ class Selection:
     engine: Engine
     layers: Sequence[Layer] = ()
     rows: Sequence[Layer] | None = None
-    columns: Sequence[Column] = ()
-    column: Column | None = None
+    columns: Sequence[LayerColumn] = ()
+    column: LayerColumn | None = None
     text: str | None = None
     comparison: Shown | None = None
     listings: Mapping[str, ListingOffer] = field(default_factory=dict)

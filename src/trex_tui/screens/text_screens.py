@@ -8,7 +8,7 @@ from textual.content import Content
 
 from trex_tui.analysis.filter import EXAMPLES
 from trex_tui.artifacts import ArtifactKind
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
@@ -27,7 +27,7 @@ _FILES = {
 _INDENT, _LITTLE = 10, 2
 
 
-def explanation_lines(engine: Engine, column: Column, layer: Layer | None) -> list[TextLine]:
+def explanation_lines(engine: Engine, column: LayerColumn, layer: Layer | None) -> list[TextLine]:
     """Format a value, the definition of its column, and the files."""
     lines: list[TextLine] = []
     if layer is not None:
@@ -44,7 +44,7 @@ def explanation_lines(engine: Engine, column: Column, layer: Layer | None) -> li
     return lines
 
 
-def _files(engine: Engine, column: Column) -> Iterator[str]:
+def _files(engine: Engine, column: LayerColumn) -> Iterator[str]:
     for word, kinds in _FILES.items():
         if word in column.source:
             yield from (str(engine.files[kind]) for kind in kinds if kind in engine.files)
@@ -53,7 +53,7 @@ def _files(engine: Engine, column: Column) -> Iterator[str]:
 class ExplainScreen(TextScreen):
     """The explanation of a column, and of its value in a layer."""
 
-    def __init__(self, engine: Engine, column: Column, layer: Layer | None) -> None:
+    def __init__(self, engine: Engine, column: LayerColumn, layer: Layer | None) -> None:
         super().__init__(printable(column.title), explanation_lines(engine, column, layer))
 
 

@@ -25,7 +25,7 @@ from trex_tui.report.views.compare_story import (
 from trex_tui.text import MISSING, format_ms
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
-from trex_tui.widgets.table_model import Column, SortKey
+from trex_tui.widgets.table_model import SortKey, TableColumn
 
 SIZE, ORDER, TIME, DELTA = "size", "order", "ms:", "delta:"
 """What blocks are ordered by: magnitude of the largest delta, execution; with a place behind it, a time or a delta."""
@@ -197,13 +197,15 @@ class BlockTable(ExpandableTable[BlockRow]):
 
     # Columns
 
-    def _columns(self, comparison: Comparison) -> list[Column[BlockRow]]:
+    def _columns(self, comparison: Comparison) -> list[TableColumn[BlockRow]]:
         places, others = range(len(comparison.engines)), comparison.others
         width, delta_width = self._widths
         title = "Block: max |Δ|" if self.order.by == SIZE and len(others) > 1 else "Block"
         return [
-            Column("name", title, self._name_words, flex=True, width=16, style=_name_style, descending=False),
-            Column(
+            TableColumn(
+                "name", title, self._name_words, flex=True, width=16, style=_name_style, descending=False
+            ),
+            TableColumn(
                 "layers",
                 "Layers",
                 lambda row: row.block.shape,
@@ -212,7 +214,7 @@ class BlockTable(ExpandableTable[BlockRow]):
                 priority=5,
                 description="How many layers of each engine are in the block.",
             ),
-            Column(
+            TableColumn(
                 "match",
                 "Match",
                 _match,
@@ -224,7 +226,7 @@ class BlockTable(ExpandableTable[BlockRow]):
             *(self._time_column(place, width) for place in places),
             *(self._delta_column(place, delta_width, rank) for rank, place in enumerate(others)),
             *(self._ratio_column(place, rank) for rank, place in enumerate(others)),
-            Column(
+            TableColumn(
                 "changed",
                 "Changed",
                 self._changed,
@@ -237,14 +239,14 @@ class BlockTable(ExpandableTable[BlockRow]):
             ),
         ]
 
-    def _time_column(self, place: int, width: int) -> Column[BlockRow]:
+    def _time_column(self, place: int, width: int) -> TableColumn[BlockRow]:
         def value(row: BlockRow) -> float | None:
             if row.layer is None:
                 return row.block.latency_ms[place] if row.block.layers[place] else None
             assert self.comparison is not None
             return layer_ms(self.comparison, place, row.layer) if row.place == place else None
 
-        return Column(
+        return TableColumn(
             f"{TIME}{place}",
             f"{letter(place)} ms",
             value,
@@ -254,11 +256,11 @@ class BlockTable(ExpandableTable[BlockRow]):
             description=f"Latency of the block in engine {letter(place)}; – where it has no layer in it.",
         )
 
-    def _delta_column(self, place: int, width: int, rank: int) -> Column[BlockRow]:
+    def _delta_column(self, place: int, width: int, rank: int) -> TableColumn[BlockRow]:
         assert self.comparison is not None
         name = "Δ" if len(self.comparison.others) == 1 else f"Δ{letter(place)}"
         sign = f"|{name}|" if self.order.by == SIZE and name == "Δ" else name
-        return Column(
+        return TableColumn(
             f"{DELTA}{place}",
             f"{sign} ms",
             lambda row: row.block.deltas_ms[place],
@@ -270,9 +272,9 @@ class BlockTable(ExpandableTable[BlockRow]):
             description="Latency minus the baseline's: ▲ slower, ▼ faster.",
         )
 
-    def _ratio_column(self, place: int, rank: int) -> Column[BlockRow]:
+    def _ratio_column(self, place: int, rank: int) -> TableColumn[BlockRow]:
         assert self.comparison is not None
-        return Column(
+        return TableColumn(
             f"{RATIO}{place}",
             "Δ %" if len(self.comparison.others) == 1 else f"Δ{letter(place)} %",
             lambda row: row.block.ratios[place],

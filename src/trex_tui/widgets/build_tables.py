@@ -34,7 +34,7 @@ from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.linked_text import text_lines
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import BAR_WIDTH, bar_against_largest, muted, textual_column
-from trex_tui.widgets.table_model import Column, SortKey, TableModel
+from trex_tui.widgets.table_model import SortKey, TableColumn, TableModel
 from trex_tui.widgets.text_view import TextLine
 
 
@@ -51,7 +51,7 @@ class Outline(ExpandableTable[OutlineNode]):
 
     indent_below_top = " "
 
-    def __init__(self, columns: Sequence[Column[OutlineNode]], *, id: str) -> None:  # noqa: A002 - Textual's name
+    def __init__(self, columns: Sequence[TableColumn[OutlineNode]], *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
         self._model = _OutlineModel()
         self.set_columns(columns)
@@ -111,12 +111,12 @@ _ASCENDING = frozenset(
 _MUTED = frozenset({"line", "index", "strategy", "rule", "formats", "tactic", "operator", "at_s", "of"})
 
 
-def _columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[Column[Any]]:
+def _columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[TableColumn[Any]]:
     """Columns of a view, as a table on screen has them; `changes` by their keys."""
     return [_column(column, changes.get(column.key, {})) for column in columns]
 
 
-def _column(column: DocumentColumn, changes: dict[str, Any]) -> Column[Any]:
+def _column(column: DocumentColumn, changes: dict[str, Any]) -> TableColumn[Any]:
     key = column.key
     values: dict[str, Any] = {
         "format": column.text if column.is_number else str,
@@ -127,10 +127,12 @@ def _column(column: DocumentColumn, changes: dict[str, Any]) -> Column[Any]:
     return textual_column(column, **{**values, **changes})
 
 
-def _outline(columns: Sequence[DocumentColumn], **changes: dict[str, Any]) -> list[Column[build.OutlineNode]]:
+def _outline(
+    columns: Sequence[DocumentColumn], **changes: dict[str, Any]
+) -> list[TableColumn[build.OutlineNode]]:
     """Columns of an outline: a cell is empty where its figure would have no meaning."""
 
-    def text_of(column: Column[build.OutlineNode]) -> Callable[[build.OutlineNode], str]:
+    def text_of(column: TableColumn[build.OutlineNode]) -> Callable[[build.OutlineNode], str]:
         return lambda node: "" if (value := column.value(node)) is None else column.format(value)
 
     bar: dict[str, Any] = {"bar": lambda node: node.values["bar"], "bar_width": 2 * BAR_WIDTH}
@@ -155,7 +157,7 @@ def _step_style(node: build.OutlineNode) -> str:
 _LAYER_KEYS = ("tactics", "skipped", "chosen_ms", "fastest_ms", "margin_pct", "near_tie", "seconds")
 
 
-def layer_columns(facts: BuildFacts) -> list[Column[TunedLayer]]:
+def layer_columns(facts: BuildFacts) -> list[TableColumn[TunedLayer]]:
     strategy = ("strategy",) if len(facts.trace.strategies) > 1 else ()
     tie_style = {"style": lambda tuned: "$warning" if tuned.is_near_tie else ""}
     return _columns(
@@ -189,7 +191,7 @@ def _tactic_style(row: TacticRow) -> str:
     return "$accent" if row.is_chosen else "$success" if row.is_fastest else ""
 
 
-def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
+def tactic_columns(rows: list[TacticRow]) -> list[TableColumn[TacticRow]]:
     operator = ("operator",) if any(row.operator for row in rows) else ()
     style = {"style": _tactic_style}
     columns = _columns(
@@ -208,14 +210,14 @@ def tactic_columns(rows: list[TacticRow]) -> list[Column[TacticRow]]:
         tactic={"text": lambda row: "" if row.id is None else hex_id(row.id)},
         time_ms=style | bar_against_largest(rows, attrgetter("time_ms")),
     )
-    return [Column("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND), *columns]
+    return [TableColumn("mark", "", tactic_mark, width=2, style=_tactic_style, description=LEGEND), *columns]
 
 
 _RANKS = {"F": 0, "E": 1, "W": 2}
 _SEVERITY_STYLES = {"F": "bold $error", "E": "bold $error", "W": "$warning"}
 
 
-def _message_columns() -> list[Column[Message]]:
+def _message_columns() -> list[TableColumn[Message]]:
     """Warnings and errors, those that say the same together."""
     return _columns(
         build.pick(build.MESSAGES, "severity", "count", "message", "line"),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from trex_tui.widgets.table import VirtualTable
-from trex_tui.widgets.table_model import Column, Row
+from trex_tui.widgets.table_model import Row, TableColumn
 
 EXPANDED_SIGN, COLLAPSED_SIGN = "▾", "▸"
 
@@ -36,7 +36,7 @@ class ExpandableTable(VirtualTable[Row]):
 
     def __init__(
         self,
-        columns: Iterable[Column[Row]] = (),
+        columns: Iterable[TableColumn[Row]] = (),
         *,
         id: str,  # noqa: A002 - Textual's name
         empty_text: str = "Nothing to show",
@@ -46,11 +46,11 @@ class ExpandableTable(VirtualTable[Row]):
         self._positions: dict[Hashable, Position] = {}
         self.set_columns(columns)
 
-    def set_columns(self, columns: Iterable[Column[Row]]) -> None:
+    def set_columns(self, columns: Iterable[TableColumn[Row]]) -> None:
         """Replace the columns; the one called `name` is drawn as the hierarchy is."""
         super().set_columns(self._drawn(column) if column.key == "name" else column for column in columns)
 
-    def _drawn(self, column: Column[Row]) -> Column[Row]:
+    def _drawn(self, column: TableColumn[Row]) -> TableColumn[Row]:
         return replace(column, text=lambda row: self.draw_name(row, column.cell_text(row)))
 
     def rows_below(self, row: Row | None) -> Sequence[Row]:

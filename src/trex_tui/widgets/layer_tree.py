@@ -21,7 +21,7 @@ from trex_tui.text import format_ms, format_pct, plural
 from trex_tui.widgets.actions import Place, bindings_in
 from trex_tui.widgets.expandable_table import ExpandableTable
 from trex_tui.widgets.table_columns import BAR_WIDTH, mark_column
-from trex_tui.widgets.table_model import Column
+from trex_tui.widgets.table_model import TableColumn
 
 EXPANDED_AT_FIRST = 60
 """An engine of this many layers or fewer opens with all its modules expanded."""
@@ -124,22 +124,24 @@ class LayerTree(ExpandableTable[Entry]):
         if had_lanes or self._lanes is not None:
             self.set_columns(self._tree_columns())
 
-    def _tree_columns(self) -> list[Column[Entry]]:
+    def _tree_columns(self) -> list[TableColumn[Entry]]:
         title = self.grouping.value[:1].upper() + self.grouping.value[1:]
         title += ", slowest first" if self.by_latency else ""
         return [
             *self._lane_columns(),
             *([mark_column(self._mark_of)] if self._marks else []),
-            Column("name", title, self._entry_name, flex=True, width=24),
+            TableColumn("name", title, self._entry_name, flex=True, width=24),
             *(
-                [Column("layers", "Layers", _count, align="right", width=6, priority=3)]
+                [TableColumn("layers", "Layers", _count, align="right", width=6, priority=3)]
                 if not self._lanes
                 else []
             ),
-            Column("kind", "Kind", _kind, width=11, priority=2, style=_kind_style),
-            Column("precision", "Prec", _precision, width=5, priority=1, style=_precision_style),
-            Column("latency_ms", "ms", lambda row: row.latency_ms, format=format_ms, align="right", width=9),
-            Column(
+            TableColumn("kind", "Kind", _kind, width=11, priority=2, style=_kind_style),
+            TableColumn("precision", "Prec", _precision, width=5, priority=1, style=_precision_style),
+            TableColumn(
+                "latency_ms", "ms", lambda row: row.latency_ms, format=format_ms, align="right", width=9
+            ),
+            TableColumn(
                 "latency_pct",
                 "%",
                 self._pct,
@@ -151,7 +153,7 @@ class LayerTree(ExpandableTable[Entry]):
             ),
         ]
 
-    def _lane_columns(self) -> list[Column[Entry]]:
+    def _lane_columns(self) -> list[TableColumn[Entry]]:
         lanes = self._lanes
         if lanes is None or not lanes.width:
             return []
@@ -168,7 +170,9 @@ class LayerTree(ExpandableTable[Entry]):
         if shared:
             words += f" {plural(lanes.shared, 'value')} without room for a lane share the double one."
         return [
-            Column("lanes", shared, drawn, width=lanes.width, style=lambda _: "$secondary", description=words)
+            TableColumn(
+                "lanes", shared, drawn, width=lanes.width, style=lambda _: "$secondary", description=words
+            )
         ]
 
     def _mark_of(self, row: Entry) -> FindingSeverity | None:

@@ -37,10 +37,10 @@ from trex_tui.text import MISSING, format_bar
 from trex_tui.widgets.table_model import (
     GAP,
     MARGIN,
-    Column,
     PlacedColumn,
     Row,
     SortKey,
+    TableColumn,
     TableModel,
     clean,
     fit,
@@ -255,7 +255,7 @@ class TableView(LineScroll, Generic[Row]):
 
     def __init__(
         self,
-        columns: Iterable[Column[Row]] = (),
+        columns: Iterable[TableColumn[Row]] = (),
         *,
         empty_text: str = "Nothing to show",
         id: str | None = None,  # noqa: A002 - Textual's name
@@ -272,11 +272,11 @@ class TableView(LineScroll, Generic[Row]):
         self.set_reactive(TableView.empty_text, empty_text)
 
     @property
-    def columns(self) -> Sequence[Column[Row]]:
+    def columns(self) -> Sequence[TableColumn[Row]]:
         return self._model.columns
 
     @property
-    def visible_columns(self) -> list[Column[Row]]:
+    def visible_columns(self) -> list[TableColumn[Row]]:
         return [cell.column for cell in self._place()]
 
     @property
@@ -387,7 +387,7 @@ class TableView(LineScroll, Generic[Row]):
         return style
 
 
-__all__ = ["Column", "RowHighlighted", "RowSelected", "SortChanged", "SortKey", "VirtualTable"]
+__all__ = ["RowHighlighted", "RowSelected", "SortChanged", "SortKey", "TableColumn", "VirtualTable"]
 
 
 @dataclass
@@ -490,7 +490,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         self._lines.clear()
         self._rows_changed(0 if keep is None else self.cursor_row)
 
-    def set_columns(self, columns: Iterable[Column[Row]]) -> None:
+    def set_columns(self, columns: Iterable[TableColumn[Row]]) -> None:
         """Replace the columns; the order stays, except for sort keys whose column is gone."""
         before = self.sort_keys
         self._model.set_columns(columns)
@@ -729,7 +729,7 @@ class VirtualTable(TableView[Row], can_focus=True):
         else:
             self.cycle_sort(column.key)
 
-    def _column_at(self, x: int) -> Column[Row] | None:
+    def _column_at(self, x: int) -> TableColumn[Row] | None:
         return next((cell.column for cell in self._place() if cell.start <= x < cell.end), None)
 
     def _step_column(self, step: int) -> None:

@@ -14,13 +14,13 @@ from trex_tui.report.document import Column as DocumentColumn
 from trex_tui.report.views.layers import layer_column
 from trex_tui.report.views.lint import MARKS
 from trex_tui.report.views.memory import LAYER_COLUMNS, main_column
-from trex_tui.widgets.table_model import Column, Row
+from trex_tui.widgets.table_model import Row, TableColumn
 
 BAR_WIDTH = 8
 MARK_COLUMN = "lint"
 
 
-def textual_column(column: DocumentColumn, **changes: Any) -> Column[Any]:  # noqa: ANN401 - fields of the result
+def textual_column(column: DocumentColumn, **changes: Any) -> TableColumn[Any]:  # noqa: ANN401 - fields of the result
     """A column of a document as a table on screen has it."""
     values: dict[str, Any] = {
         "title": column.title,
@@ -32,10 +32,10 @@ def textual_column(column: DocumentColumn, **changes: Any) -> Column[Any]:  # no
         "priority": column.priority,
         "description": column.help,
     }
-    return Column(column.key, **{**values, **changes})
+    return TableColumn(column.key, **{**values, **changes})
 
 
-def textual_columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[Column[Any]]:
+def textual_columns(columns: Iterable[DocumentColumn], **changes: dict[str, Any]) -> list[TableColumn[Any]]:
     """Columns of a document as a table on screen has them; `changes` by their keys."""
     return [textual_column(column, **changes.get(column.key, {})) for column in columns]
 
@@ -88,11 +88,11 @@ _STYLES: dict[str, Callable[[Layer], str]] = {
 }
 
 
-def latency_columns(engine: Engine) -> list[Column[Layer]]:
+def latency_columns(engine: Engine) -> list[TableColumn[Layer]]:
     return [_latency_column(engine, name, width, priority) for name, width, priority in _LATENCY_LAYOUT]
 
 
-def chosen_columns(engine: Engine, names: Sequence[str]) -> list[Column[Layer]]:
+def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Layer]]:
     """Columns that a person chose: the name stays where the terminal is narrow, of the others the last goes first."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     return [
@@ -107,7 +107,7 @@ def _width_of(name: str) -> int:
     return max(len(column.title) + 2, 9 if column.is_number else 14)
 
 
-def _latency_column(engine: Engine, name: str, width: int, priority: int) -> Column[Layer]:
+def _latency_column(engine: Engine, name: str, width: int, priority: int) -> TableColumn[Layer]:
     source = ALL_COLUMNS_BY_NAME[name]
     is_share = name == "latency_pct"
     return textual_column(
@@ -122,14 +122,14 @@ def _latency_column(engine: Engine, name: str, width: int, priority: int) -> Col
     )
 
 
-def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> Column[Row]:
+def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> TableColumn[Row]:
     """A cell for the worst that lint found about a layer: `E`, `W`, `i`."""
 
     def mark(row: Row) -> str | None:
         severity = mark_of(row)
         return MARKS[severity] if severity else None
 
-    return Column(
+    return TableColumn(
         MARK_COLUMN,
         "",
         mark,
@@ -142,7 +142,7 @@ def mark_column(mark_of: Callable[[Row], FindingSeverity | None]) -> Column[Row]
     )
 
 
-def memory_columns(engine: Engine) -> list[Column[Layer]]:
+def memory_columns(engine: Engine) -> list[TableColumn[Layer]]:
     """The columns of the memory table; the one it sorts by at first has a bar, and always room."""
     main = next(column for column in LAYER_COLUMNS if column.key == main_column(engine))
     assert main.value is not None

@@ -24,7 +24,7 @@ Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[Row]):
+class TableColumn(Generic[Row]):
     """What a table shows of each row under one title, and how it sorts by it.
 
     Attributes:
@@ -105,23 +105,23 @@ class TableModel(Generic[Row]):
         self._order: Sequence[int] = ()
         self._mask: bytearray | None = None
         self._predicate: Callable[[Row], bool] | None = None
-        self._columns: dict[str, Column[Row]] = {}
+        self._columns: dict[str, TableColumn[Row]] = {}
         self._values: dict[str, list[Any]] = {}
         self._key_of: Callable[[Row], Hashable] = id
         self._index_of_key: dict[Hashable, int] = {}
 
     @property
-    def columns(self) -> Sequence[Column[Row]]:
+    def columns(self) -> Sequence[TableColumn[Row]]:
         return tuple(self._columns.values())
 
-    def column(self, key: str) -> Column[Row]:
+    def column(self, key: str) -> TableColumn[Row]:
         """The column called `key`; KeyError, naming the columns there are, if none is."""
         try:
             return self._columns[key]
         except KeyError:
             raise KeyError(f"no column {key!r} among {', '.join(self._columns) or 'none'}") from None
 
-    def set_columns(self, columns: Iterable[Column[Row]]) -> None:
+    def set_columns(self, columns: Iterable[TableColumn[Row]]) -> None:
         """Replace the columns. A sort key whose column is gone goes with it."""
         self._columns = {column.key: column for column in columns}
         self._values.clear()
@@ -229,7 +229,7 @@ _VARIATION_SELECTORS = dict.fromkeys(range(0xFE00, 0xFE10))
 class PlacedColumn(Generic[Row]):
     """A column that is shown, with the cells it got."""
 
-    column: Column[Row]
+    column: TableColumn[Row]
     start: int
     text_width: int
     bar_width: int
@@ -245,7 +245,7 @@ class PlacedColumn(Generic[Row]):
 
 
 def place_columns(
-    columns: Sequence[Column[Row]], available: int, pinned: str | None = None
+    columns: Sequence[TableColumn[Row]], available: int, pinned: str | None = None
 ) -> list[PlacedColumn[Row]]:
     """Choose the columns that fit into `available` cells, and give each its place.
 
@@ -286,7 +286,7 @@ def clean(text: str) -> str:
     return text if text.isascii() else text.translate(_VARIATION_SELECTORS)
 
 
-def _needed(columns: Sequence[Column[Row]], *, bars: bool = True) -> int:
+def _needed(columns: Sequence[TableColumn[Row]], *, bars: bool = True) -> int:
     cells = sum(_joined(column.width, column.bar_width if bars and column.bar else 0) for column in columns)
     return MARGIN + cells + GAP * max(0, len(columns) - 1)
 
@@ -295,7 +295,7 @@ def _joined(text_width: int, bar_width: int) -> int:
     return text_width + bar_width + (1 if text_width and bar_width else 0)
 
 
-def _stretch(columns: Sequence[Column[Row]], widths: list[int], spare: int) -> None:
+def _stretch(columns: Sequence[TableColumn[Row]], widths: list[int], spare: int) -> None:
     """Share `spare` cells, or the lack of them, among the flexible columns."""
     flexible = [index for index, column in enumerate(columns) if column.flex]
     for position, index in enumerate(flexible):
@@ -306,7 +306,7 @@ def _stretch(columns: Sequence[Column[Row]], widths: list[int], spare: int) -> N
 
 
 def _cut(
-    columns: Sequence[Column[Row]], widths: Sequence[int], available: int, *, bars: bool
+    columns: Sequence[TableColumn[Row]], widths: Sequence[int], available: int, *, bars: bool
 ) -> list[PlacedColumn[Row]]:
     placed: list[PlacedColumn[Row]] = []
     start = MARGIN

@@ -10,7 +10,7 @@ from typing import Any
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.analysis.filter.parser import ALIASES, LISTS, find_column, needs_quotes, quoted
 from trex_tui.analysis.filter.selection import values_of
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 
 EXAMPLES: tuple[tuple[str, str], ...] = (
@@ -90,13 +90,13 @@ def _names(typed: str) -> list[str]:
     return sorted(names, key=lambda name: name[:-1] != folded)
 
 
-def _with_operator(name: str, column: Column | None) -> str:
+def _with_operator(name: str, column: LayerColumn | None) -> str:
     """`kind:`, `latency_ms>`: the comparison that makes most sense."""
     is_measure = column is not None and column.is_number and (column.unit or column.dtype == "float64")
     return f"{name}>" if is_measure else f"{name}:"
 
 
-def _values(engine: Engine, column: Column, typed: str) -> list[str]:
+def _values(engine: Engine, column: LayerColumn, typed: str) -> list[str]:
     """Values of a column that begin as typed, the most frequent first."""
     if column.is_number and (column.unit or column.dtype == "float64"):
         return []
@@ -116,7 +116,7 @@ def _values(engine: Engine, column: Column, typed: str) -> list[str]:
     ]
 
 
-def _parts(value: Any, column: Column) -> tuple[str, ...]:  # noqa: ANN401 - any cell
+def _parts(value: Any, column: LayerColumn) -> tuple[str, ...]:  # noqa: ANN401 - any cell
     if value is None:
         return ()
     return tuple(dict.fromkeys(value)) if column.name in LISTS else (str(value),)

@@ -24,7 +24,7 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from trex_tui.analysis.columns import ALL_COLUMNS_BY_NAME
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.errors import TrexError
 from trex_tui.text import close_matches, parse_quantity
 
@@ -341,7 +341,7 @@ _WRITTEN = {
 }
 
 
-def find_column(name: str) -> Column | None:
+def find_column(name: str) -> LayerColumn | None:
     """The column of a name or short name, in any case; None if there is none."""
     folded = name.casefold()
     return ALL_COLUMNS_BY_NAME.get(ALIASES.get(folded, folded))
@@ -354,12 +354,12 @@ def nearest_names(name: str) -> list[str]:
     return list(dict.fromkeys([*begin, *close_matches(name.casefold(), known, 3, 0.7)]))[:3]
 
 
-def parse_number(text: str, column: Column) -> float | None:
+def parse_number(text: str, column: LayerColumn) -> float | None:
     """The number in the column's unit: `4Mi`, `50us`, `2%`; None if it is no finite number, or the unit does not fit."""
     return parse_quantity(text, column.unit)
 
 
-def list_units(column: Column) -> str:
+def list_units(column: LayerColumn) -> str:
     """The units its numbers may have, in words for an error."""
     return _WRITTEN.get(column.unit, "k M G Ki Mi Gi")
 
@@ -383,10 +383,10 @@ def parse(text: str) -> Expression:
     """
     if len(text) > MOST_CHARACTERS:
         raise FilterError(text, MOST_CHARACTERS, f"longer than {MOST_CHARACTERS} characters")
-    return _Parser(text).expression()
+    return _ExpressionParser(text).expression()
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._position = 0
@@ -490,7 +490,7 @@ class _Parser:
             operands.append(self._value(column, ","))
         return ColumnTest(column.name, operator, tuple(operands))
 
-    def _value(self, column: Column, after: str) -> Operand:
+    def _value(self, column: LayerColumn, after: str) -> Operand:
         """value = "?" | "none" | "*" | number | quoted | text, which may hold `*`"""
         self._skip_space()
         if self._is_next('"') and not column.is_number:
@@ -506,7 +506,7 @@ class _Parser:
             return self._number(column, after)
         raise self._error(f"expected a value after `{after}`")
 
-    def _number(self, column: Column, after: str) -> Number:
+    def _number(self, column: LayerColumn, after: str) -> Number:
         self._skip_space()
         found = _BARE_VALUE.match(self._text, self._position)
         if found is None:

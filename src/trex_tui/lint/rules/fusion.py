@@ -10,14 +10,7 @@ from trex_tui.engine.kinds import LayerKind
 from trex_tui.engine.model import Layer
 from trex_tui.lint.context import Context, details
 from trex_tui.lint.dataflow import IDLE, beyond, only_reader_beyond
-from trex_tui.lint.lint_text import (
-    FUSION_CATALOG,
-    format_time,
-    issue,
-    latencies,
-    quote_layer,
-    takes_time,
-)
+from trex_tui.lint.lint_text import FUSION_CATALOG, format_time, issue, latencies, quote_layer, takes_time
 from trex_tui.lint.model import Confidence, Finding, Findings, Severity, finding, rule, strength
 from trex_tui.lint.savings import format_types
 from trex_tui.text import plural

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trex_tui.analysis.conditions import ConditionKind, doubts
 from trex_tui.analysis.gap import EVENT_GRID_MS, FEW_ITERATIONS, on_grid_pct
-from trex_tui.analysis.stability import Verdict
+from trex_tui.analysis.stability import Steadiness
 from trex_tui.analysis.timing import SeriesStatistics
 from trex_tui.artifacts.metadata import number_in
 from trex_tui.lint.context import Context
@@ -95,12 +95,12 @@ def unstable_latency(context: Context, p99_ratio: float, cv_pct: float) -> Findi
     if run is None:
         yield not_checked("drift and spread need the rows of the run: export them with --exportTimes")
     ratio, cv = _tail_ratio(series), series.cv_pct
-    moves = run is not None and run.verdict in (Verdict.DRIFT, Verdict.SPREAD)
+    moves = run is not None and run.verdict in (Steadiness.DRIFT, Steadiness.SPREAD)
     tails = ratio is not None and ratio > p99_ratio
     if not moves and not tails and (cv is None or cv <= cv_pct):
         yield from stated
         return
-    verdict = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Verdict.STABLE else ""
+    verdict = f" {run.sentences[0]}" if run and run.sentences and run.verdict is not Steadiness.STABLE else ""
     stated_cv = next((warning.evidence[0].value for warning in stated), None)
     spread = "its spread is unknown"
     if cv is not None:
@@ -269,7 +269,7 @@ def _find_other_shapes(build: dict[str, str], inference: dict[str, str]) -> Iter
 def steady_timing(context: Context) -> Finding | None:
     series = _main_series(context)
     run = context.timing.stability if context.timing else None
-    if series is None or run is None or run.verdict is not Verdict.STABLE:
+    if series is None or run is None or run.verdict is not Steadiness.STABLE:
         return None
     ratio, cv, spread = _tail_ratio(series), series.cv_pct, run.windows_range_pct
     if ratio is None or cv is None or spread is None:

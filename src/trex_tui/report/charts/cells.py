@@ -32,13 +32,7 @@ from trex_tui.report.charts.figure import (
     Tick,
 )
 from trex_tui.report.charts.grid import CellSpan, Grid, Line, apart, shorten, split_cells, wrap_words
-from trex_tui.report.charts.sampling import (
-    EXTREMES,
-    MEDIANS,
-    column_span,
-    largest_of_columns,
-    sample_series,
-)
+from trex_tui.report.charts.sampling import EXTREMES, MEDIANS, column_span, largest_of_columns, sample_series
 from trex_tui.text import ELLIPSIS, format_bar, printable
 
 _TITLE_STYLE = f"bold {PRIMARY}"

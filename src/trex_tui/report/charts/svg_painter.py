@@ -41,11 +41,7 @@ from trex_tui.report.charts.figure import (
     Subject,
 )
 from trex_tui.report.charts.grid import apart
-from trex_tui.report.charts.sampling import (
-    column_starts,
-    largest_of_columns,
-    sample_series,
-)
+from trex_tui.report.charts.sampling import column_starts, largest_of_columns, sample_series
 from trex_tui.report.charts.svg_elements import (
     CHAR,
     LINE,

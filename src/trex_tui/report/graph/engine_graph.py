@@ -10,7 +10,7 @@ from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
 from trex_tui.analysis.filter import FilterError, filter_layers, select, unparse
 from trex_tui.analysis.filter.parser import Word
 from trex_tui.analysis.structure import sum_latency_ms
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.links import Value, follow_values
 from trex_tui.engine.model import Layer, Tensor
@@ -210,7 +210,7 @@ def _part(engine: Engine, layer: Layer, part: str) -> str:
     return text if says_what else f"{column.title} {text}"
 
 
-def _value(engine: Engine, layer: Layer, column: Column) -> str:
+def _value(engine: Engine, layer: Layer, column: LayerColumn) -> str:
     text = cell_text(column, column.value(engine, layer)) or MISSING
     return text if text == MISSING else text + _UNIT_OF[column.name]
 

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trex_tui.engine.columns import Column
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.report.document import is_missing
 from trex_tui.report.graph.model import Edge, EngineGraph, Node
@@ -20,7 +20,7 @@ SCHEMA = "trex-tui/graph/1"
 _RESERVED = {"role", "label", "highlighted"}
 
 
-def _network(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> nx.MultiDiGraph[str]:
+def _network(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> nx.MultiDiGraph[str]:
     """The graph with everything that is known about its nodes and edges; what is unknown is absent."""
     import networkx as nx
 
@@ -35,7 +35,7 @@ def _network(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> n
 
 
 def _node_attributes(
-    engine: Engine, node: Node, columns: Sequence[Column], text: Callable[[str], str]
+    engine: Engine, node: Node, columns: Sequence[LayerColumn], text: Callable[[str], str]
 ) -> dict[str, Any]:
     attributes: dict[str, Any] = {"role": node.role.value, "label": text(node.name)}
     if node.is_highlighted:
@@ -68,7 +68,7 @@ def _edge_attributes(edge: Edge, text: Callable[[str], str]) -> dict[str, Any]:
     return {key: value for key, value in attributes.items() if value is not None}
 
 
-def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> bytes:
+def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> bytes:
     """GraphML. Characters that XML cannot hold are shown as `text.printable` shows them.
 
     Args:
@@ -81,7 +81,7 @@ def write_graphml(engine: Engine, graph: EngineGraph, columns: Sequence[Column])
     return data.getvalue()
 
 
-def graph_document(engine: Engine, graph: EngineGraph, columns: Sequence[Column]) -> dict[str, Any]:
+def graph_document(engine: Engine, graph: EngineGraph, columns: Sequence[LayerColumn]) -> dict[str, Any]:
     """Node-link data, as `networkx.node_link_graph(document, edges="edges")` reads it; texts verbatim."""
     ids = [node.id for node in graph.nodes]
     return {

@@ -20,13 +20,7 @@ from trex_tui.analysis.build import (
     tactic_rows,
 )
 from trex_tui.buildlog.build_trace import BuildTrace, FusionKind, OptimizerPass, ProfileTable, TraceAverages
-from trex_tui.buildlog.layer_tuning import (
-    FormatCombination,
-    LayerTuning,
-    ReformatCost,
-    RunnerTrial,
-    hex_id,
-)
+from trex_tui.buildlog.layer_tuning import FormatCombination, LayerTuning, ReformatCost, RunnerTrial, hex_id
 from trex_tui.errors import TrexError
 from trex_tui.report.document import Column, Table, is_missing, make_table
 from trex_tui.report.render_json import plain

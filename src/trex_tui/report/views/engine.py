@@ -40,15 +40,7 @@ from trex_tui.errors import Diagnostic, Severity
 from trex_tui.report.document import TOP, Cell, Column, Section, Table, format_number, make_table
 from trex_tui.report.render_json import diagnostic_object, plain
 from trex_tui.report.render_text import print_bars, print_facts
-from trex_tui.text import (
-    format_bytes,
-    format_count,
-    format_ms,
-    format_pct,
-    format_shape,
-    plural,
-    printable,
-)
+from trex_tui.text import format_bytes, format_count, format_ms, format_pct, format_shape, plural, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.modules import by_module, fused_words
 from trex_tui.analysis.structure import hottest, total_by_kind, total_by_precision
-from trex_tui.engine.columns import Column as LayerColumn
+from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.errors import TrexError

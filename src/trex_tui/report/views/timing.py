@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trex_tui.analysis.compare.traits import batch_of
-from trex_tui.analysis.stability import Stability, Verdict
+from trex_tui.analysis.stability import Stability, Steadiness
 from trex_tui.analysis.timing import (
     PERCENTILES,
     SeriesStatistics,
@@ -279,7 +279,7 @@ def _facts(run: Times) -> Iterator[tuple[str, str]]:
 def describe_stability(run: Stability) -> str:
     """The verdict on the run with its sentences; a stable run has only the sentences."""
     text = " ".join(run.sentences)
-    if run.verdict is Verdict.STABLE:
+    if run.verdict is Steadiness.STABLE:
         return text
     return f"{run.verdict.value}: {text}" if text else run.verdict.value
 
