@@ -139,7 +139,7 @@ class TestSummary:
         document = strict_json(out)
         assert err == ""
         assert list(document) == ["schema", "engines", "diagnostics"]
-        assert document["schema"] == "trex-tui/summary/1"
+        assert document["schema"] == "trex-tui/summary/2"
         (engine,) = document["engines"]
         assert [key for key in engine if key not in MORE_KEYS] == SUMMARY_KEYS
         assert set(engine) - set(SUMMARY_KEYS) == MORE_KEYS

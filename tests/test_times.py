@@ -59,7 +59,7 @@ def test_document_has_the_numbers_of_the_summary(timed, capsys):
     document = json.loads(capsys.readouterr().out)
     (run,) = document["engines"]
     engine = load_engine(timed)
-    assert document["schema"] == "trex-tui/times/1"
+    assert document["schema"] == "trex-tui/times/2"
     assert {key: run[key] for key in ("timing", "enqueue")} == {
         key: numbers(engine)[key] for key in ("timing", "enqueue")
     }
@@ -143,7 +143,7 @@ def test_no_file_of_another_engine_stays_unsaid(timed, tmp_path, capsys):
     assert message.count("of an earlier run") == len(["summary.json", *TABLES, *SVGS])
     message = told(timed)
     assert f"warning: {out / 'one'} is of an earlier run; left as it was" in message
-    (out / "summary.json").write_text('{"schema": "trex-tui/times/1"}')
+    (out / "summary.json").write_text('{"schema": "trex-tui/times/2"}')
     message = told(short, force=True)
     assert f"removed {out / 'enqueue_compute.svg'}, of an earlier run" in message
     assert not (out / "enqueue_compute.svg").exists()

@@ -174,7 +174,7 @@ DERIVED_COLUMNS: tuple[LayerColumn, ...] = (
         "The least time the device's peaks allow.",
         _OfPoint(attrgetter("roof_ms")),
         formula="max(2 · macs / peak FLOP/s, footprint_allocated_bytes / peak bandwidth)",
-        source="metadata: device; peaks by architecture (data/gpu_peaks.json) or your own",
+        source="metadata: device; peaks by architecture (analysis/gpu_peaks.json) or your own",
     ),
     LayerColumn(
         "roof_pct",

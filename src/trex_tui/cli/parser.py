@@ -266,7 +266,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_open(commands)
     _add_serve(commands)
     summary = _add_engine_command(commands, "summary", "what each engine is and where its time goes")
-    _add_json(summary, "summary/1")
+    _add_json(summary, "summary/2")
     _add_layers(commands)
     _add_lint(commands)
     _add_diff(commands)
@@ -480,7 +480,7 @@ def _add_times(commands: _Commands[argparse.ArgumentParser]) -> None:
     times.add_argument("--outdir", metavar="DIR", help="write files there, and print their names to stderr")
     times.add_argument("--force", action="store_true", help="write over files that are not its own, too")
     times.add_argument("--png", action="store_true", help="the charts as PNG as well, by rsvg-convert")
-    _add_json(times, "times/1")
+    _add_json(times, "times/2")
 
 
 def _add_export(commands: _Commands[argparse.ArgumentParser]) -> None:

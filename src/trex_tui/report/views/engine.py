@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from trex_tui.report.views.lint import EngineReport
 
-SUMMARY_SCHEMA = "trex-tui/summary/1"
+SUMMARY_SCHEMA = "trex-tui/summary/2"
 MOST_TENSORS = 10
 MOST_REFORMATS = 10
 

@@ -33,7 +33,7 @@ from trex_tui.report.render_text import table_lines
 from trex_tui.report.views.engine import Analysis, EngineSubject, gap_sentences
 from trex_tui.text import MISSING, plural, printable
 
-TIMES_SCHEMA = "trex-tui/times/1"
+TIMES_SCHEMA = "trex-tui/times/2"
 NO_RUN = "Neither a performance summary nor timing rows in this set: the latency end to end is unknown."
 
 SERIES = (
