@@ -12,7 +12,7 @@ import pytest
 import trex_tui.analysis.gpu_peaks
 from trex_tui.analysis.device import UNKNOWN_DEVICE, DeviceModel, device_of_metadata
 from trex_tui.analysis.device_overrides import DeviceOverrides
-from trex_tui.analysis.gpu_peaks import Peak, gpu_peaks, peak_ops, peaks_of
+from trex_tui.analysis.gpu_peaks import Peak, gpu_peaks, list_peaks, peak_ops
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 
@@ -156,7 +156,7 @@ class TestReading:
         assert model.bandwidth_reason == model.compute_reason == UNKNOWN_DEVICE
         assert model.describe() == ["device: unknown", f"peak bandwidth unknown: {UNKNOWN_DEVICE}"]
         assert peak_ops(model, FP16, tensor_cores=True).reason == UNKNOWN_DEVICE
-        assert peaks_of(model) == {}
+        assert list_peaks(model) == {}
 
 
 class TestCorrections:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from test_analysis_device import device, tera
 from trex_tui.analysis.device import device_of_metadata
-from trex_tui.analysis.gpu_peaks import peak_ops, peaks_of
+from trex_tui.analysis.gpu_peaks import list_peaks, peak_ops
 from trex_tui.artifacts.metadata import Metadata
 from trex_tui.engine.dtypes import DataType
 
@@ -102,10 +102,10 @@ class TestPeaks:
         assert peak_ops(nameless, FP16, tensor_cores=True, accumulate=FP16).flop_per_s is not None
 
     def test_table_of_a_device(self) -> None:
-        found = peaks_of(device())
+        found = list_peaks(device())
         assert "FP8, FP32 accumulation" not in found
         assert tera(found["INT8"]) == pytest.approx(87.552)
-        assert "TF32" not in peaks_of(device("Tesla T4", 7.5))
+        assert "TF32" not in list_peaks(device("Tesla T4", 7.5))
 
     @given(
         sms=st.integers(1, 1024),

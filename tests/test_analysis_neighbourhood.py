@@ -13,10 +13,10 @@ from trex_tui.analysis.dataflow import (
     Branch,
     Neighbour,
     Rest,
-    consumers_of,
     fitted,
+    list_consumers,
+    list_producers,
     neighbourhood,
-    producers_of,
 )
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.engine.engine import load_engine
@@ -68,7 +68,7 @@ def test_several_tensors_between_two_layers_are_one_neighbour():
     writer = layer("writer", "kgen", [], [tensor("x", 1), tensor("y", 1)])
     reader = layer("reader", "kgen", [tensor("x", 1), tensor("y", 1), tensor("x", 1)], [])
     engine = engine_of([writer, reader], [])
-    (one,) = producers_of(engine, engine.layers[1])
+    (one,) = list_producers(engine, engine.layers[1])
     assert (one.layer.name, one.tensors, one.is_loop) == ("writer", ("x", "y"), False)
 
 
@@ -119,8 +119,8 @@ def test_nothing_is_lost_and_nothing_needs_more_room(layers, rows, depth, slots)
     one = engine.layers[-1]
     around = neighbourhood(engine, one, depth)
     for root, direct in (
-        (around.producers, producers_of(engine, one)),
-        (around.consumers, consumers_of(engine, one)),
+        (around.producers, list_producers(engine, one)),
+        (around.consumers, list_consumers(engine, one)),
     ):
         branch = fitted(root, slots)
         assert branch.slots <= slots

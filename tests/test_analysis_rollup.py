@@ -19,8 +19,8 @@ from trex_tui.analysis.modules import (
     arrange,
     by_module,
     by_onnx_node,
+    describe_fusion,
     fused_over_modules,
-    fused_words,
 )
 from trex_tui.analysis.structure import by_stream, total_by_kind, total_by_precision
 from trex_tui.artifacts.discover import ArtifactSet
@@ -70,11 +70,11 @@ def test_each_layer_counts_once_in_the_module_of_its_first_node(engine: Engine) 
     assert by_module(engine) == [Share("block1", 11.0, 2), Share("", 1.0, 1), Share("block3", None, 1)]
     assert [share.name for share in by_module(engine, depth=2)] == ["block1/conv", "", "block3"]
     assert fused_over_modules(engine.layers) == [engine.layers[1]]
-    assert fused_words(engine.layers) == (
+    assert describe_fusion(engine.layers) == (
         "Each layer counts once, in the module of its first ONNX node; "
         "1 layer of 3.0000 ms has nodes in other outermost modules too."
     )
-    assert fused_words(engine.layers[:1]) is None
+    assert describe_fusion(engine.layers[:1]) is None
 
 
 def test_without_metadata_the_names_tell_the_module() -> None:

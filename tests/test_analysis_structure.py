@@ -16,10 +16,10 @@ from test_analysis_rollup import engine_of
 from trex_tui.analysis.structure import (
     by_stream,
     critical_path,
+    describe_streams,
     device_transitions,
     reformat_latency_ms,
     reformats,
-    stream_words,
 )
 from trex_tui.engine import Engine, LayerKind, load_engine
 
@@ -123,10 +123,10 @@ class TestStreams:
         assert [(one.key, one.layers, one.latency_ms) for one in found] == [("1", 1, 5.0), ("0", 2, 3.0)]
 
     def test_words(self) -> None:
-        assert "do not tell" in stream_words(self.engine(None, None))
-        assert stream_words(self.engine(0, 0)) == "All layers run on one stream."
-        assert "nothing is known of their overlap" in stream_words(self.engine(0, 1))
-        words = stream_words(self.engine(0, 1, 2, times=[1.0, 5.0, 2.0]))
+        assert "do not tell" in describe_streams(self.engine(None, None))
+        assert describe_streams(self.engine(0, 0)) == "All layers run on one stream."
+        assert "nothing is known of their overlap" in describe_streams(self.engine(0, 1))
+        words = describe_streams(self.engine(0, 1, 2, times=[1.0, 5.0, 2.0]))
         assert "3 streams, 0 signals and waits: stream 1 is busiest with 5.0000 ms" in words
         assert "at most 3.0000 ms" in words
 
@@ -137,12 +137,12 @@ class TestStreams:
             layer("w", "wait"),
             step("a", "y", StreamId=1),
         ]
-        assert "2 streams, 2 signals and waits" in stream_words(engine_of(layers, [1.0]))
+        assert "2 streams, 2 signals and waits" in describe_streams(engine_of(layers, [1.0]))
 
     def test_a_real_engine_of_several(self, artifacts: Path) -> None:
         engine = load_engine(artifacts / "bev-multitask-blackwell")
         assert len([one for one in by_stream(engine) if one.key != "unknown"]) > 1
-        assert "streams" in stream_words(engine)
+        assert "streams" in describe_streams(engine)
 
 
 def test_transitions_between_devices() -> None:

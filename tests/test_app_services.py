@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from trex_tui.analysis.modules import Grouping
 from trex_tui.app import TrexApp
-from trex_tui.report.export import ExportFormat, default_directory, file_stem, target_of, with_ending
+from trex_tui.report.export import ExportFormat, default_directory, file_stem, find_target, with_ending
 from trex_tui.report.path_completion import common_beginning, completions, typed_path
 from trex_tui.screens.charts import ChartsPane
 from trex_tui.screens.clipboard import MOST_BYTES, describe_copy
@@ -356,8 +356,8 @@ def test_names_of_exports(tmp_path, monkeypatch):
     assert file_stem("../..") == "engine"
     assert with_ending("a.b.csv", ExportFormat.SVG) == "a.b.svg"
     assert with_ending("a.b", ExportFormat.SVG) == "a.b"
-    assert target_of("~/x.csv", "y") == tmp_path / "x.csv"
-    assert target_of(str(tmp_path), "y.csv") == tmp_path / "y.csv"
+    assert find_target("~/x.csv", "y") == tmp_path / "x.csv"
+    assert find_target(str(tmp_path), "y.csv") == tmp_path / "y.csv"
 
 
 async def test_list_of_engines_is_exported_as_a_picture(tmp_path, elsewhere):

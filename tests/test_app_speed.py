@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.widgets import LoadingIndicator
 
-from trex_tui.analysis.filter.selection import values_of
+from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.screens import driver as collecting
 from trex_tui.screens import engine as engine_screen
 from trex_tui.screens.driver import IDLE_SECONDS, Collector, DaemonThreads, collecting_when_idle
@@ -83,7 +83,7 @@ async def test_what_first_keys_need_is_computed_in_a_thread_once_the_engine_is_s
         assert engine is session.screen.engine
         assert thread != get_ident()
         warm(engine)
-        assert {"kind", "latency_pct"} <= set(values_of(engine)._columns)
+        assert {"kind", "latency_pct"} <= set(engine_values(engine)._columns)
 
 
 # The collector

@@ -12,7 +12,7 @@ from helpers import GRAPH, PROFILE, messages, names_of, timing_row, write_files
 from trex_tui.artifacts import ArtifactKind, find, scan
 from trex_tui.artifacts.discover import ArtifactSet, with_unique_names
 from trex_tui.artifacts.metadata import version_of_log, version_of_number, version_of_plan
-from trex_tui.artifacts.naming import stem_of
+from trex_tui.artifacts.naming import engine_stem
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.engine import load_engine, load_engines
 from trex_tui.errors import ArtifactError, Severity, TrexError
@@ -100,7 +100,7 @@ def test_other_names(tmp_path: Path, files: dict[str, Any], name: str) -> None:
     ],
 )
 def test_stems(name: str, stem: str) -> None:
-    assert stem_of(Path(name)) == stem
+    assert engine_stem(Path(name)) == stem
 
 
 def test_two_sets_in_a_directory(tmp_path: Path) -> None:

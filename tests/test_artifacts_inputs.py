@@ -14,7 +14,7 @@ from test_artifacts_archive import BUILD_LOG, packed
 from trex_tui.accuracy.comparison import AccuracyRequest, run_comparison
 from trex_tui.accuracy.sides import RunOptions
 from trex_tui.artifacts import archive, find
-from trex_tui.artifacts.output_files import Inputs, inputs_of
+from trex_tui.artifacts.output_files import Inputs, list_inputs
 from trex_tui.cli import main
 from trex_tui.errors import TrexError
 
@@ -67,7 +67,7 @@ def test_no_command_writes_over_its_input(
 
 @pytest.mark.usefixtures("folder")
 def test_which_file_it_is_is_said() -> None:
-    inputs = inputs_of(find("set"))
+    inputs = list_inputs(find("set"))
     with pytest.raises(TrexError, match=f"^hard.json is set/net.timing.json, {REFUSED}$"):
         inputs.check(Path("hard.json"))
     with pytest.raises(TrexError, match=f"^set/net.tea is .*set/net.tea, {REFUSED}$"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from trex_tui.report.document import Column, Table
 from trex_tui.widgets.bars import bar_lines
 from trex_tui.widgets.chrome import fit_remark
-from trex_tui.widgets.strip_chart import column_of, column_values, index_at, strip_rows
+from trex_tui.widgets.strip_chart import column_at, column_values, index_at, strip_rows
 from trex_tui.widgets.text_view import fact_lines, heading_line, sections, sentence_line
 
 COLUMNS = (
@@ -81,14 +81,14 @@ def test_few_values_are_stretched_and_many_keep_their_peaks():
     ("index", "count", "width", "column"), [(0, 10, 5, 0), (9, 10, 5, 4), (1, 2, 10, 5), (0, 0, 5, 0)]
 )
 def test_column_of(index, count, width, column):
-    assert column_of(index, count, width) == column
+    assert column_at(index, count, width) == column
 
 
 @given(st.lists(st.integers(0, 2**40), min_size=1, max_size=400), st.integers(1, 200), st.integers(1, 8))
 def test_strip_shows_the_largest_value_at_full_height(values, width, height):
     rows = strip_rows(values, width, height)
     assert [len(row) for row in rows] == [width] * height
-    column = column_of(values.index(max(values)), len(values), width)
+    column = column_at(values.index(max(values)), len(values), width)
     assert rows[0][column] == ("█" if max(values) else " ")
 
 
@@ -98,7 +98,7 @@ def test_every_column_leads_to_a_value_that_stands_in_it(count, width):
         index = index_at(column, count, width)
         assert 0 <= index < count
         if count >= width:
-            assert column_of(index, count, width) == column
+            assert column_at(index, count, width) == column
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from trex_tui.report.charts.figure import (
     log_scale,
     nice_step,
 )
-from trex_tui.report.charts.grid import Grid, Line, shorten, split_cells, wrap_words
+from trex_tui.report.charts.grid import Grid, Line, shorten, split_cells, wrap_text
 from trex_tui.report.charts.latency_charts import NO_ROWS, read_queries
 from trex_tui.report.charts.layer_charts import compute_pareto, layers_in_order, tactic_group
 from trex_tui.report.charts.module_charts import block_widths, build_blocks
@@ -483,13 +483,13 @@ def test_wide_characters_keep_rows_aligned():
 
 def test_words_wrap_between_words_and_lose_none():
     text = "one two three " + "x" * 50
-    lines = wrap_words(text, 12)
+    lines = wrap_text(text, 12)
     assert all(len(line) <= 12 for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
 
 
 def test_a_number_and_its_unit_stay_in_a_line():
-    assert wrap_words("the farthest took 0.5571 ms (+12 %).", 24) == [
+    assert wrap_text("the farthest took 0.5571 ms (+12 %).", 24) == [
         "the farthest took",
         "0.5571 ms (+12 %).",
     ]

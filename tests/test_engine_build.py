@@ -9,7 +9,7 @@ import pytest
 
 from helpers import chain, layer, messages, tensor, timing_row, write_graph, write_json, write_profile
 from trex_tui import DataType, Engine, load_engine
-from trex_tui.engine.build import parse_onnx_nodes, parse_optimization_profile, parse_shape, tensor_of
+from trex_tui.engine.build import build_tensor, parse_onnx_nodes, parse_optimization_profile, parse_shape
 from trex_tui.engine.dtypes import parse_data_type, parse_format
 from trex_tui.engine.model import Device
 
@@ -70,7 +70,7 @@ def test_every_type_has_a_size() -> None:
     ],
 )
 def test_logical_bytes(shape: list[int], dtype: str, expected: int | None) -> None:
-    assert tensor_of(tensor("x", *shape, dtype=dtype)).logical_bytes == expected
+    assert build_tensor(tensor("x", *shape, dtype=dtype)).logical_bytes == expected
 
 
 @pytest.mark.parametrize(

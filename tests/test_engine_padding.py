@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers import layer, tensor, write_graph
 from trex_tui.engine import Layer, load_engine
-from trex_tui.engine.build import tensor_of
+from trex_tui.engine.build import build_tensor
 from trex_tui.engine.dtypes import allocated_bytes, parse_data_type, parse_format
 from trex_tui.engine.model import Tensor
 
@@ -19,7 +19,7 @@ KIB = 1024
 
 
 def made(shape: tuple[int, ...], layout: str) -> Tensor:
-    return tensor_of(tensor("t", *shape, dtype=layout))
+    return build_tensor(tensor("t", *shape, dtype=layout))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from graph_cases import reusing_engine
 from helpers import REPOSITORY, chain, write_graph
 from trex_tui.cli import main
-from trex_tui.cli.export import format_of
+from trex_tui.cli.export import choose_format
 from trex_tui.cli.parser import EXPORT_EXAMPLES
 from trex_tui.engine import load_engine
 from trex_tui.report.charts.png import choose_zoom
@@ -356,5 +356,5 @@ def test_binary_is_nothing_for_a_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     from trex_tui.errors import TrexError
 
     with pytest.raises(TrexError, match="nothing for a terminal"):
-        format_of("-", "png")
-    assert format_of("-", "dot") == "dot"
+        choose_format("-", "png")
+    assert choose_format("-", "dot") == "dot"

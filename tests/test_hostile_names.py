@@ -11,7 +11,7 @@ import pytest
 
 from hostile import COMMANDS, FOLDER, STEM, Command, check_plain, judge, write_hostile_set
 from trex_tui.cli import main
-from trex_tui.report.export import ExportFormat, file_stem, target_of
+from trex_tui.report.export import ExportFormat, file_stem, find_target
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_a_file_is_called_what_every_system_takes(name: str, tmp_path: Path) -> 
     assert stem[0] not in ".-~"
     assert not set(stem) & set("/\\:*?\"<>|$`'\0\n\r\t ")
     assert stem.partition(".")[0].upper() not in {"CON", "PRN", "AUX", "NUL", "COM1", "LPT9"}
-    path = target_of(f"{tmp_path}/", f"{stem}.{ExportFormat.MARKDOWN.value}")
+    path = find_target(f"{tmp_path}/", f"{stem}.{ExportFormat.MARKDOWN.value}")
     assert path.parent == tmp_path
     path.write_text("x", encoding="utf-8")
     assert [one.name for one in tmp_path.iterdir()] == [path.name]

@@ -11,7 +11,7 @@ import pytest
 
 import trex_tui.report
 from trex_tui.engine.dtypes import DataType
-from trex_tui.report.document import Cell, Column, Table, make_table, number, unit_of
+from trex_tui.report.document import Cell, Column, Table, find_unit, make_table, number
 from trex_tui.text import MISSING, format_ms
 
 
@@ -45,8 +45,8 @@ def test_a_format_of_its_own():
 
 def test_units():
     keys = ("latency_ms", "latency_pct", "weights_bytes", "layers")
-    assert [unit_of(Column(key, "")) for key in keys] == ["milliseconds", "percent", "bytes", ""]
-    assert unit_of(Column("sqnr", "", unit="decibels")) == "decibels"
+    assert [find_unit(Column(key, "")) for key in keys] == ["milliseconds", "percent", "bytes", ""]
+    assert find_unit(Column("sqnr", "", unit="decibels")) == "decibels"
 
 
 def test_rows_of_items():

@@ -17,9 +17,9 @@ from trex_tui.analysis.memory import activation_memory, traffic_bytes
 from trex_tui.analysis.modules import by_module
 from trex_tui.analysis.structure import (
     critical_path,
+    describe_streams,
     device_transitions,
     reformats,
-    stream_words,
     sum_latency_ms,
 )
 from trex_tui.analysis.timing import timing_statistics
@@ -123,7 +123,7 @@ def structure(engine: Engine, found: dict[str, Any]) -> None:
     else:
         assert found["critical_path"]["latency_ms"] == path.latency_ms
         assert found["critical_path"]["layers"] == [one.index for one in path.layers]
-    assert found["streams_note"] == stream_words(engine)
+    assert found["streams_note"] == describe_streams(engine)
     assert len(found["device_transitions"]) == len(device_transitions(engine))
     assert found["reformats"]["layers"] == len(changes)
     assert found["reformats"]["latency_ms"] == sum_latency_ms(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helpers import layer, tensor, write_graph, write_json, write_sample_set
-from trex_tui.analysis.memory import live_at, live_tensors, memory_by_kind, tensor_of
+from trex_tui.analysis.memory import find_tensor, live_at, live_tensors, memory_by_kind
 from trex_tui.analysis.structure import hottest, total_by_kind, total_by_precision
 from trex_tui.engine import Engine, load_engine
 from trex_tui.engine.kinds import LayerKind
@@ -125,7 +125,7 @@ def test_live_at_a_layer(engine: Engine) -> None:
     values = live_tensors(engine)
     assert [value.name for value in live_at(values, 1)] == ["c", "r"]
     assert live_at(values, 99) == []
-    tensor_of_c = tensor_of(engine, live_at(values, 1)[0])
+    tensor_of_c = find_tensor(engine, live_at(values, 1)[0])
     assert tensor_of_c is not None
     assert tensor_of_c.shape == (1, 16, 8, 8)
 

@@ -390,7 +390,7 @@ def _list_samples(
         )
     except OSError as error:
         raise TrexError(f"--load-inputs {root}: {error.strerror or error}") from None
-    if (root / "sample.json").is_file() or any(_file_of(root, spec) for spec in specs):
+    if (root / "sample.json").is_file() or any(_find_file(root, spec) for spec in specs):
         folders = [root]
     if not folders:
         raise TrexError(f"--load-inputs {root}: neither files called as the inputs nor directories of them")
@@ -403,7 +403,7 @@ def _sample_files(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tup
     described = _described(folder)
     files = {}
     for spec in specs:
-        file = described.get(spec.name) or ((path, None) if (path := _file_of(folder, spec)) else None)
+        file = described.get(spec.name) or ((path, None) if (path := _find_file(folder, spec)) else None)
         if file is None:
             raise TrexError(
                 f"{folder}: no file for input {printable(spec.name)} (such as {printable(spec.name)}.bin)"
@@ -412,7 +412,7 @@ def _sample_files(folder: Path, specs: Sequence[TensorSpec]) -> Mapping[str, tup
     return files
 
 
-def _file_of(folder: Path, spec: TensorSpec) -> Path | None:
+def _find_file(folder: Path, spec: TensorSpec) -> Path | None:
     for name in (spec.name, _UNSAFE.sub("_", spec.name)):
         for ending in (*_RAW, ".npy"):
             if "/" not in name and "\0" not in name and (path := folder / f"{name}{ending}").is_file():

@@ -115,7 +115,7 @@ def by_onnx_node(tunings: Iterable[LayerTuning]) -> dict[str, LayerTuning]:
     }
 
 
-def owner_of(subject: BuildSubject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
+def find_owner(subject: BuildSubject, by_node: dict[str, LayerTuning]) -> LayerTuning | None:
     """The Myelin layer that a kernel of the engine was made from."""
     owners = {id(by_node[node]): by_node[node] for node in subject.onnx_nodes if node in by_node}
     return next(iter(owners.values())) if len(owners) == 1 else None
@@ -141,7 +141,7 @@ def _of_types(
     """Those whose types and vectors are the engine's; all of them if none is."""
     if only_types:
         wanted = {kind for kind, _ in (*subject.inputs, *subject.outputs) if kind}
-        fitting = [combination for combination in combinations if precision_of(combination) in wanted]
+        fitting = [combination for combination in combinations if find_precision(combination) in wanted]
         return fitting or combinations
     return [
         combination
@@ -152,7 +152,7 @@ def _of_types(
 
 def _fits(signature: _Signature, formats: Sequence[str]) -> bool:
     return all(
-        _same(kind, parse_data_type(text)) and _same(vector, _vector_of(text))
+        _same(kind, parse_data_type(text)) and _same(vector, _vector_width(text))
         for (kind, vector), text in zip(signature, formats, strict=False)
     )
 
@@ -161,12 +161,12 @@ def _same(first: object, other: object) -> bool:
     return first is None or other is None or first == other
 
 
-def _vector_of(text: str) -> int:
+def _vector_width(text: str) -> int:
     match = _VECTOR.search(text)
     return int(match[1]) if match else 1
 
 
-def precision_of(combination: FormatCombination) -> DataType | None:
+def find_precision(combination: FormatCombination) -> DataType | None:
     """Type of the first input, or of the first output of a layer without inputs."""
     formats = combination.inputs or combination.outputs
     return parse_data_type(formats[0]) if formats else None
@@ -249,7 +249,7 @@ class LayerChoice:
 
     @property
     def precision(self) -> DataType | None:
-        return precision_of(self.combination) if self.combination else None
+        return find_precision(self.combination) if self.combination else None
 
     @property
     def other_precision(self) -> PrecisionCost | None:
@@ -294,7 +294,7 @@ def layer_choices(trace: BuildTrace, engine: Engine | None = None) -> tuple[Laye
     }
     choices = []
     for subject in subjects:
-        layer_tuning = tunings.get(subject.name) or owner_of(subject, by_node)
+        layer_tuning = tunings.get(subject.name) or find_owner(subject, by_node)
         owner = (
             owners.get(layer_tuning.name)
             if layer_tuning is not None and layer_tuning.name != subject.name
@@ -491,7 +491,7 @@ def _agrees(
 def _precisions(tuning: LayerTuning) -> tuple[PrecisionCost, ...]:
     best: dict[DataType, PrecisionCost] = {}
     for combination in tuning.combinations:
-        kind, time = precision_of(combination), combination.chosen_ms
+        kind, time = find_precision(combination), combination.chosen_ms
         if kind is not None and time is not None and (kind not in best or time < best[kind].time_ms):
             best[kind] = PrecisionCost(kind, time, combination)
     return tuple(sorted(best.values(), key=attrgetter("time_ms")))
@@ -661,11 +661,11 @@ def tactic_rows(facts: BuildFacts, tuned: TunedLayer) -> list[TacticRow]:
     }
     rows: list[TacticRow] = []
     for number, combination in enumerate(tuned.tuning.combinations, start=1):
-        rows += _rows_of(combination, number, id(combination) in built, frozenset(kernels))
+        rows += _list_rows(combination, number, id(combination) in built, frozenset(kernels))
     return [row._replace(tuned=tuned) for row in rows]
 
 
-def _rows_of(
+def _list_rows(
     combination: FormatCombination, number: int, in_engine: bool, kernels: frozenset[str | None]
 ) -> Iterator[TacticRow]:
     if combination.is_cached:

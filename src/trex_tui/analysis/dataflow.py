@@ -234,12 +234,12 @@ class Neighbourhood:
     depth: int
 
 
-def producers_of(engine: Engine, layer: Layer) -> list[Neighbour]:
+def list_producers(engine: Engine, layer: Layer) -> list[Neighbour]:
     """The layers that write what a layer reads, each once, in execution order."""
     return _neighbours(engine, engine.producers(layer), lambda link: link.source)
 
 
-def consumers_of(engine: Engine, layer: Layer) -> list[Neighbour]:
+def list_consumers(engine: Engine, layer: Layer) -> list[Neighbour]:
     """The layers that read what a layer writes, each once, in execution order."""
     return _neighbours(engine, engine.consumers(layer), lambda link: link.target)
 
@@ -261,7 +261,7 @@ def _neighbours(engine: Engine, links: Iterable[Link], other_end: Callable[[Link
 def neighbourhood(engine: Engine, layer: Layer, depth: int) -> Neighbourhood:
     """The layers up to `depth` links away from a layer."""
     return Neighbourhood(
-        layer, _tree(engine, layer, depth, producers_of), _tree(engine, layer, depth, consumers_of), depth
+        layer, _tree(engine, layer, depth, list_producers), _tree(engine, layer, depth, list_consumers), depth
     )
 
 

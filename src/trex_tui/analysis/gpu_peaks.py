@@ -423,7 +423,7 @@ def peak_of_kernel(
     return replace(peak, assumptions=(*peak.assumptions, *notes)) if notes else peak
 
 
-def peaks_of(device: DeviceModel) -> dict[str, Peak]:
+def list_peaks(device: DeviceModel) -> dict[str, Peak]:
     """The peaks of a device by what they are for, for a table; without units the device does not have."""
     kinds: list[tuple[str, DataType, bool, DataType | None]] = [
         ("FP32, CUDA cores", DataType.FP32, False, None),

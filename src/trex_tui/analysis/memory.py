@@ -170,7 +170,7 @@ def live_at(values: Iterable[LiveTensor], index: int) -> list[LiveTensor]:
     return sorted(alive, key=lambda value: (value.allocated_bytes is None, -(value.allocated_bytes or 0)))
 
 
-def tensor_of(engine: Engine, value: LiveTensor) -> Tensor | None:
+def find_tensor(engine: Engine, value: LiveTensor) -> Tensor | None:
     """A tensor through which a layer writes or reads a value: tells shape, type and format."""
     for index in (value.first, value.last):
         layer = engine.layers[index]

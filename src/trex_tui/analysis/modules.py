@@ -136,7 +136,7 @@ def fused_over_modules(layers: Iterable[Layer]) -> list[Layer]:
     return [layer for layer in layers if len({module_of_name(node)[:1] for node in layer.onnx_nodes}) > 1]
 
 
-def fused_words(layers: Sequence[Layer]) -> str | None:
+def describe_fusion(layers: Sequence[Layer]) -> str | None:
     """How layers fused over the borders of modules are counted; None if there are none."""
     fused = fused_over_modules(layers)
     if not fused:

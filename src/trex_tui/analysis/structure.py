@@ -125,7 +125,7 @@ def by_stream(engine: Engine) -> list[Total]:
     return total_by(engine, lambda layer: None if layer.stream is None else str(layer.stream))
 
 
-def stream_words(engine: Engine) -> str:
+def describe_streams(engine: Engine) -> str:
     """What the streams say, as a sentence."""
     streams = [total for total in by_stream(engine) if total.key != "unknown"]
     if not streams:

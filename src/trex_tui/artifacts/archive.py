@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from trex_tui.artifacts.naming import stem_of
+from trex_tui.artifacts.naming import engine_stem
 
 MOST_MEMBERS, MOST_BYTES = 256, 1 << 30
 """Beyond that it is no archive of one engine but a trap, or a mistake."""
@@ -143,11 +143,11 @@ def _speaking_plans(members: list[zipfile.ZipInfo]) -> set[str]:
     names = [PurePosixPath(member.filename) for member in members if _match(member)]
     plans = {name for name in names if (found := _READ.fullmatch(name.name)) and found["plan"]}
     in_folder = Counter(name.parent for name in plans)
-    called = {(name.parent, stem_of(Path(name.name))) for name in names if name not in plans}
+    called = {(name.parent, engine_stem(Path(name.name))) for name in names if name not in plans}
     speaking = {
         name
         for name in plans
-        if in_folder[name.parent] > 1 or (name.parent, stem_of(Path(name.name))) in called
+        if in_folder[name.parent] > 1 or (name.parent, engine_stem(Path(name.name))) in called
     }
     return {one.filename for one in members if PurePosixPath(one.filename) in speaking}
 

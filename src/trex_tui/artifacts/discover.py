@@ -19,9 +19,9 @@ from trex_tui.artifacts.accuracy import OUTPUT_DIFF
 from trex_tui.artifacts.naming import (
     ArtifactKind,
     display_name,
+    engine_stem,
     is_archive,
     is_canonical,
-    stem_of,
     tells_role,
 )
 from trex_tui.artifacts.sniff import sniff
@@ -57,7 +57,7 @@ def found_elsewhere(directory: Path) -> list[FoundFile]:
     except OSError:
         return []
     return [
-        FoundFile(path, kind, stem_of(path))
+        FoundFile(path, kind, engine_stem(path))
         for path in files
         if (kind := sniff(path).kind) in _ELSEWHERE_KINDS
     ]
@@ -108,7 +108,7 @@ def _add_manifest_above(directory: Path, stem: str, group: dict[ArtifactKind, Pa
     if not mark or not number.isdecimal() or ArtifactKind.MANIFEST in group:
         return
     path = here.parent / f"{name}.capture.json"
-    if stem_of(path) == stem and path.is_file() and sniff(path).kind is ArtifactKind.MANIFEST:
+    if engine_stem(path) == stem and path.is_file() and sniff(path).kind is ArtifactKind.MANIFEST:
         group[ArtifactKind.MANIFEST] = path
 
 
@@ -137,7 +137,7 @@ def contents(path: Path) -> Contents:
 
     unpacked = unpack(path)
     found = [
-        FoundFile(one, kind, stem_of(one), is_packed=True)
+        FoundFile(one, kind, engine_stem(one), is_packed=True)
         for one in unpacked.files
         if (kind := sniff(one).kind) is not None
     ]
@@ -160,8 +160,8 @@ def _may_belong_to(archive: Path, named: Path) -> bool:
 
     if is_archive(named):
         return False
-    stem = stem_of(named)
-    return stem_of(archive) == stem or any(stem_of(Path(name)) == stem for name in names_in(archive))
+    stem = engine_stem(named)
+    return engine_stem(archive) == stem or any(engine_stem(Path(name)) == stem for name in names_in(archive))
 
 
 MAX_FILES = 50_000
@@ -395,17 +395,17 @@ def _set_with(
             f"is a {kind}: no layer-info, profile or timing JSON lies beside it, so there is nothing to open"
         )
         raise ArtifactError(path, message)
-    return ArtifactSet(display_name(stem_of(path)) or path.parent.absolute().name, path.parent, named)
+    return ArtifactSet(display_name(engine_stem(path)) or path.parent.absolute().name, path.parent, named)
 
 
 def _set_of_logs(
     path: Path, named: dict[ArtifactKind, Path], kinds: set[ArtifactKind], siblings: Sequence[Path]
 ) -> ArtifactSet:
     """A log that was named and belongs to no set stands for the engine it tells of, with the other log of its stem."""
-    stem = stem_of(path)
+    stem = engine_stem(path)
     files = dict(named)
     for sibling in siblings:
-        if stem and sibling != path and stem_of(sibling) == stem:
+        if stem and sibling != path and engine_stem(sibling) == stem:
             kind = sniff(sibling).kind
             if kind in _LOG_KINDS and kind not in kinds:
                 files.setdefault(kind, sibling)
@@ -424,13 +424,13 @@ def _sets_of_folder(directory: Path, files: Sequence[Path]) -> Discovery:
             found += inside.found
             apart += inside.apart
             if inside.problem:
-                folder.note(stem_of(path), Severity.ERROR, path, inside.problem)
+                folder.note(engine_stem(path), Severity.ERROR, path, inside.problem)
             continue
         sniffed = sniff(path)
         if sniffed.kind is not None:
-            found.append(FoundFile(path, sniffed.kind, stem_of(path)))
+            found.append(FoundFile(path, sniffed.kind, engine_stem(path)))
         elif sniffed.claims:
-            folder.note(stem_of(path), Severity.ERROR, path, sniffed.reason)
+            folder.note(engine_stem(path), Severity.ERROR, path, sniffed.reason)
     # Canonical names first, so that they win where two files claim one place.
     packed = {one.path for one in found if one.is_packed}
     for file in sorted(found, key=lambda one: (one.is_packed, not is_canonical(one.path), one.path)):
@@ -546,7 +546,7 @@ def _tell_apart(places: Sequence[int], names: list[str], sets: Sequence[Artifact
         counts = Counter(names[place] for place in places)
         for place in places:
             if counts[names[place]] > 1:
-                names[place] = stem_of(next(iter(sets[place].files.values()))) or names[place]
+                names[place] = engine_stem(next(iter(sets[place].files.values()))) or names[place]
     taken: set[str] = {names[place] for place in places}
     seen: set[str] = set()
     for place in places:

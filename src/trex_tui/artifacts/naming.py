@@ -97,7 +97,7 @@ def is_canonical(path: Path) -> bool:
     return _CANONICAL.fullmatch(path.name) is not None
 
 
-def stem_of(path: Path) -> str:
+def engine_stem(path: Path) -> str:
     """Return the part of the name that files of one engine share; empty if the name only says what the file is.
 
     >>> stem_of(Path("resnet.onnx.engine.profile.metadata.json")), stem_of(Path("layers_fp16.json"))

@@ -107,7 +107,7 @@ class Inputs:
 NO_INPUTS = Inputs(())
 
 
-def inputs_of(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> Inputs:
+def list_inputs(sets: Iterable[ArtifactSet], paths: Iterable[str | Path] = ()) -> Inputs:
     """The files of some sets, with the archives that these come from.
 
     Args:

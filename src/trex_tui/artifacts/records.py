@@ -128,8 +128,8 @@ def _with_logs(
         metadata = as_records.with_log(metadata, trace, kind.value)
         if is_alone:
             notes.extend(trace.diagnostics)
-            layer_info = layer_info or as_records.layer_info_of(trace)
-            profile = profile or as_records.profile_of(trace)
+            layer_info = layer_info or as_records.find_layer_info(trace)
+            profile = profile or as_records.find_profile(trace)
     if (
         is_alone
         and not known.has_timing

@@ -34,7 +34,7 @@ _ROLES = {
 _DEVICE_NUMBERS = ("Compute Capability", "SMs", "Compute Clock Rate", "Memory Bus Width", "Memory Clock Rate")
 
 
-def layer_info_of(trace: BuildTrace) -> LayerInfo | None:
+def find_layer_info(trace: BuildTrace) -> LayerInfo | None:
     """The richest list of layers in a log; None if it has none."""
     dump = trace.dump
     if dump is None:
@@ -63,7 +63,7 @@ def _bindings(trace: BuildTrace, dump: LayerDump) -> tuple[str, ...]:
     return (*inputs, *(name for name in written if name not in read))
 
 
-def profile_of(trace: BuildTrace) -> Profile | None:
+def find_profile(trace: BuildTrace) -> Profile | None:
     """The profile table in a log; None if it has none."""
     table = trace.profile
     if table is None or not table.rows:

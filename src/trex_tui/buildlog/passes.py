@@ -15,7 +15,7 @@ from trex_tui.buildlog.build_trace import (
     PhaseKind,
     StrategyVerdict,
 )
-from trex_tui.buildlog.tuner import float_of
+from trex_tui.buildlog.tuner import parse_float
 
 _COUNT = re.compile(r"(?:After )?(?P<name>.+): (?P<layers>\d{1,9}) layers\s*$")
 _RUNNING = re.compile(r"Running: (?P<rule>\S+) on (?P<layer>.+)$")
@@ -123,7 +123,7 @@ class Optimizer:
         if match is None:
             return
         number = int(match["number"])
-        estimate = float_of(match["estimate"])
+        estimate = parse_float(match["estimate"])
         verdict = _VERDICTS[match["verb"]]
         judged = BackendStrategy(line, number, verdict, estimate if math.isfinite(estimate) else None)
         for index, known in enumerate(self.strategies):
@@ -138,7 +138,7 @@ class Optimizer:
             if not message.startswith(beginning):
                 continue
             match = _SECONDS.search(message[:_LONGEST_SENTENCE])
-            seconds = float_of(match["seconds"]) if match else math.nan
+            seconds = parse_float(match["seconds"]) if match else math.nan
             if math.isfinite(seconds):
                 about = layer if kind is PhaseKind.SUBGRAPH_COMPILATION else None
                 strategy = None if kind in _WHOLE_BUILD else self.strategy

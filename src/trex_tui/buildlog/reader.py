@@ -474,7 +474,7 @@ def _shared(path: Path, progress: Callable[[int], None] | None, *, is_whole: boo
 def _read(
     path: Path, name: Path, progress: Callable[[int], None] | None, reading: _Reading, *, is_whole: bool
 ) -> BuildTrace:
-    key = _key_of(name)
+    key = _read_key(name)
     with _guard:
         known = _traces.pop(key, None) if key is not None else None
         if known is not None and key is not None:
@@ -498,7 +498,7 @@ def _read(
     return trace
 
 
-def _key_of(name: Path) -> _Key | None:
+def _read_key(name: Path) -> _Key | None:
     try:
         status = name.stat()
     except OSError:

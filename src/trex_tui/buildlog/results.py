@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from trex_tui.artifacts.profile import ProfileRow
 from trex_tui.buildlog.build_trace import Performance, PrintedBinding, ProfileTable, TraceAverages
-from trex_tui.buildlog.tuner import float_of
+from trex_tui.buildlog.tuner import parse_float
 
 _LABELS = (
     "Throughput",
@@ -90,10 +90,10 @@ class Results:
         if trace is None:
             return
         trace.runs.append(min(int(match["runs"]), 2**32 - 1))
-        trace.gpu_ms.append(float_of(match["gpu"]))
-        trace.host_ms.append(float_of(match["host"]))
-        trace.enqueue_ms.append(float_of(match["enqueue"]))
-        trace.end_to_end_ms.append(float_of(match["end"]) if match["end"] else math.nan)
+        trace.gpu_ms.append(parse_float(match["gpu"]))
+        trace.host_ms.append(parse_float(match["host"]))
+        trace.enqueue_ms.append(parse_float(match["enqueue"]))
+        trace.end_to_end_ms.append(parse_float(match["end"]) if match["end"] else math.nan)
 
     # --- profile --------------------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Results:
         name, numbers = (parts[0], parts[1:]) if self._name_first else (parts[-1], parts[:-1])
         if not all(map(_NUMBER.match, numbers)):
             return None
-        values = [value if math.isfinite(value) else None for value in map(float_of, numbers)]
+        values = [value if math.isfinite(value) else None for value in map(parse_float, numbers)]
         median = values.pop(2) if self._median else None
         return ProfileRow(name.strip(), values[0], values[1], median, values[2])
 

@@ -300,7 +300,7 @@ class Spans:
             self._forget()
         elif shown is not None and (other := _other_engine(shown, span)):
             if shown.builds:
-                self.left_out = self.left_out or _result_of(span, f"the run behind the build {other}")
+                self.left_out = self.left_out or _parse_result(span, f"the run behind the build {other}")
                 return
             self.left_out = self._result_at(f"the last run {other}")
             self._forget()
@@ -375,6 +375,6 @@ def _engine_file(span: Span, label: str, option: str) -> str | None:
     return None if path is None else re.split(r"[\\/]", path)[-1]
 
 
-def _result_of(span: Span, why: str) -> tuple[int, str] | None:
+def _parse_result(span: Span, why: str) -> tuple[int, str] | None:
     result = span.results.performance or span.results.profile
     return None if result is None else (result.line, why)

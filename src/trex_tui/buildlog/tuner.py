@@ -95,7 +95,7 @@ class TacticWriter:
             return False
         columns = self.columns
         columns.ids.insert(self.next, number)
-        columns.times.insert(self.next, float_of(match["time"]))
+        columns.times.insert(self.next, parse_float(match["time"]))
         columns.names.insert(self.next, self.index_of(match.groupdict().get("name") or ""))
         self.next += 1
         return True
@@ -180,9 +180,9 @@ class TacticWriter:
             if match is None:
                 continue
             columns.numbers.append(int(match["number"]))
-            columns.costs.append(float_of(match["cost"]))
-            columns.ratios.append(float_of(match["ratio"]))
-            columns.correlations.append(float_of(match["correlation"]))
+            columns.costs.append(parse_float(match["cost"]))
+            columns.ratios.append(parse_float(match["ratio"]))
+            columns.correlations.append(parse_float(match["correlation"]))
             columns.kernels.append(self.index_of(match["kernel"]))
             columns.hashes.append(int(match["hash"], 16))
             columns.parameters.append(self.index_of((match["rest"] or "").strip()))
@@ -212,7 +212,7 @@ def _ids(texts: list[str]) -> array[int]:
     return array("Q", known)
 
 
-def float_of(text: str) -> float:
+def parse_float(text: str) -> float:
     """The number that a text is; NaN if it is none."""
     try:
         return float(text)
@@ -482,11 +482,11 @@ class Tuner:
         number_text, _, time_text = after.partition(" Time: ")
         if runner is None or not separator:
             return
-        number, time = parse_id(number_text), float_of(time_text)
+        number, time = parse_id(number_text), parse_float(time_text)
         if number != NO_TACTIC and math.isfinite(time):
             runner.fastest_id, runner.fastest_ms = number, time
         if before:
-            seconds = float_of(before.rpartition(" completed in ")[2].partition(" ")[0])
+            seconds = parse_float(before.rpartition(" completed in ")[2].partition(" ")[0])
             runner.seconds = seconds if math.isfinite(seconds) else None
 
     def chose(self, _line: int, message: str) -> None:
@@ -549,7 +549,7 @@ class Tuner:
         layer, inputs, outputs, match = parts
         self.cached_results += 1
         self._end_combination()
-        time = float_of(match["time"])
+        time = parse_float(match["time"])
         combination = FormatCombination(
             line,
             self._split(inputs),

@@ -131,7 +131,7 @@ def _build_options(options: CaptureOptions) -> list[str]:
     return [*(f"--{precision}" for precision in options.precisions), *given]
 
 
-def _file_of(text: str) -> str:
+def _input_file(text: str) -> str:
     """The file of `input:file`. Either may have a colon in it: then the one that is there."""
     if ":" not in text:
         raise TrexError(f"--load-inputs {text}: not input:file,…")
@@ -204,7 +204,7 @@ def checked_inputs(options: CaptureOptions, *, is_here: bool = True) -> None:
         ("--calib", options.calib),
         *(("--plugin", plugin) for plugin in options.plugins if "/" in plugin),
     ]
-    named += [("--load-inputs", _file_of(part)) for part in (options.load_inputs or "").split(",") if part]
+    named += [("--load-inputs", _input_file(part)) for part in (options.load_inputs or "").split(",") if part]
     for option, text in named:
         if text is not None:
             check_readable(option, text)

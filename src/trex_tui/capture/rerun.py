@@ -15,7 +15,7 @@ from pathlib import Path
 
 from trex_tui.artifacts.capture_manifest import ClockLock
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of
+from trex_tui.artifacts.naming import ArtifactKind, display_name, engine_stem
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.buildlog.log_records import read_log_options
 from trex_tui.capture.options import CaptureOptions, checked_name, command_line, option_name
@@ -292,7 +292,7 @@ def _read_log_words(source: ArtifactSet) -> list[str]:
 def _stem(source: ArtifactSet) -> str:
     """What its files are called, without the `.onnx` in the middle; the directory where they have no name of their own."""
     first = next(iter(source.files.values()), None)
-    name = display_name(stem_of(first)) if first is not None else ""
+    name = display_name(engine_stem(first)) if first is not None else ""
     name = name or source.directory.absolute().name
     try:
         return checked_name(name)
@@ -310,7 +310,7 @@ def _engine_file(source: ArtifactSet, stem: str) -> Path | None:
     except OSError:
         return None
     for path in beside:
-        is_called_so = path.suffix.lower() in _ENDINGS and display_name(stem_of(path)) == stem
+        is_called_so = path.suffix.lower() in _ENDINGS and display_name(engine_stem(path)) == stem
         if is_called_so and sniff(path).kind is ArtifactKind.PLAN:
             return path
     return None

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from trex_tui.artifacts.naming import is_canonical, stem_of
+from trex_tui.artifacts.naming import engine_stem, is_canonical
 from trex_tui.capture.plan import Names
 from trex_tui.errors import TrexError
 
@@ -118,7 +118,7 @@ class Workspace:
 
     def existing(self) -> list[Path]:
         """What lies in the target and would be replaced."""
-        wanted = stem_of(Path(f"{self.name}.graph.json"))
+        wanted = engine_stem(Path(f"{self.name}.graph.json"))
         kept = {Names(self.outdir, self.name).file(ending) for ending in _BUILD_ENDINGS if self.keeps_build}
         try:
             entries = sorted(self.outdir.iterdir())
@@ -132,7 +132,7 @@ class Workspace:
             for entry in entries
             if entry not in kept
             and (
-                (is_canonical(entry) and stem_of(entry) == wanted and entry.is_file())
+                (is_canonical(entry) and engine_stem(entry) == wanted and entry.is_file())
                 or (entry.name.startswith(repeats) and entry.is_dir())
             )
         ]

@@ -15,7 +15,7 @@ from trex_tui.accuracy.metrics import GATE_METRICS
 from trex_tui.accuracy.sides import InterruptedRunError, RunOptions, TrtexecFailedError
 from trex_tui.analysis.gates import Gate, parse_gate
 from trex_tui.artifacts.discover import COMPARISON_ENDING
-from trex_tui.artifacts.naming import stem_of
+from trex_tui.artifacts.naming import engine_stem
 from trex_tui.capture.options import check_readable
 from trex_tui.capture.plan import flag_name
 from trex_tui.capture.process import stop_on_signals
@@ -153,7 +153,7 @@ def _model(text: str) -> Path:
 
 def default_outdir(test: Path) -> Path:
     """`net.accuracy` beside `net.engine`: where readers of its set look."""
-    stem = test.stem if is_onnx(test) else stem_of(test) or test.stem
+    stem = test.stem if is_onnx(test) else engine_stem(test) or test.stem
     return test.parent / f"{stem}{COMPARISON_ENDING}"
 
 

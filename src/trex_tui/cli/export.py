@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.analysis.columns import ALL_COLUMNS
-from trex_tui.artifacts.output_files import check_output, inputs_of, write_output
+from trex_tui.artifacts.output_files import check_output, list_inputs, write_output
 from trex_tui.cli.engines import load_one
 from trex_tui.cli.output import complain
 from trex_tui.errors import ExitCode, TrexError
-from trex_tui.report.export import BINARY, ENDINGS, EXPORT, export_engine, file_stem, target_of
+from trex_tui.report.export import BINARY, ENDINGS, EXPORT, export_engine, file_stem, find_target
 from trex_tui.report.views.layers import columns_named
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run_export(options: argparse.Namespace) -> int:
     Raises:
         TrexError: The format is not known, the engine not one, an option makes no sense, or a library is missing.
     """
-    form = format_of(options.output, options.format)
+    form = choose_format(options.output, options.format)
     if form == "trex":
         return _export_trex(options)
     engine, strays = load_one(options)
@@ -49,7 +49,7 @@ def run_export(options: argparse.Namespace) -> int:
     return int(ExitCode.OK)
 
 
-def format_of(output: str, stated: str | None) -> str:
+def choose_format(output: str, stated: str | None) -> str:
     """The format that is stated, or that the ending tells.
 
     Raises:
@@ -76,8 +76,8 @@ def _target(options: argparse.Namespace, form: str, engine: Engine) -> Path | No
     if options.output == "-":
         return None
     ending = next(ending for ending, one in ENDINGS.items() if one == form)
-    target = target_of(options.output, file_stem(engine.name) + ending)
-    check_output(target, EXPORT, inputs_of([engine.source], options.paths), force=options.force)
+    target = find_target(options.output, file_stem(engine.name) + ending)
+    check_output(target, EXPORT, list_inputs([engine.source], options.paths), force=options.force)
     return target
 
 

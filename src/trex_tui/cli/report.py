@@ -14,7 +14,7 @@ from trex_tui.analysis.compare.gate_metrics import METRICS, judge
 from trex_tui.analysis.filter import FilterError
 from trex_tui.analysis.gates import parse_gate
 from trex_tui.artifacts.input_files import gc_paused
-from trex_tui.artifacts.output_files import OutputKind, check_output, inputs_of, write_output
+from trex_tui.artifacts.output_files import OutputKind, check_output, list_inputs, write_output
 from trex_tui.cli.engines import load_each
 from trex_tui.cli.output import complain, print_text
 from trex_tui.cli.parser import REPORT_FORMATS
@@ -105,7 +105,7 @@ def run_report(options: argparse.Namespace) -> int:
     form = _format(output, options.format)
     engines, strays = load_each(options)
     if output is not None:
-        inputs = inputs_of((engine.source for engine in engines), options.paths)
+        inputs = list_inputs((engine.source for engine in engines), options.paths)
         check_output(output, REPORT, inputs, force=options.force)
     text = _render(_make_document(options, engines, strays), form)
     for diagnostic in strays:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from trex_tui.analysis.load import LoadOptions, load
 from trex_tui.artifacts.discover import ArtifactSet
-from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of
-from trex_tui.artifacts.output_files import Inputs, inputs_of, reason, refusal, write_atomically
+from trex_tui.artifacts.naming import ArtifactKind, display_name, engine_stem
+from trex_tui.artifacts.output_files import Inputs, list_inputs, reason, refusal, write_atomically
 from trex_tui.artifacts.sniff import sniff
 from trex_tui.cli.engines import load_each
 from trex_tui.cli.output import complain, print_json
@@ -51,7 +51,7 @@ def run_times(options: argparse.Namespace) -> int:
         complain(f"{diagnostic.severity.value}: {diagnostic}")
     runs = _runs(engines, options.batch)
     if options.outdir is not None:
-        _write_runs(runs, inputs_of((engine.source for engine in engines), options.paths), options)
+        _write_runs(runs, list_inputs((engine.source for engine in engines), options.paths), options)
     elif options.png:
         raise TrexError("--png writes files: say where, with --outdir")
     if options.json:
@@ -102,7 +102,7 @@ def _engines(options: argparse.Namespace) -> tuple[list[Engine], list[Diagnostic
         engines, strays = load_each(argparse.Namespace(**{**vars(options), "paths": paths}))
     wanted = LoadOptions.of(options.optimization_profile, options.peak)
     for path in alone:
-        name = display_name(stem_of(path)) or path.stem
+        name = display_name(engine_stem(path)) or path.stem
         try:
             engines.append(load(ArtifactSet(name, path.parent, {ArtifactKind.TIMING: path}), wanted))
         except ArtifactError as error:

@@ -52,7 +52,7 @@ def parse_onnx_nodes(metadata: Any) -> tuple[str, ...]:  # noqa: ANN401
     return tuple(dict.fromkeys(nodes))
 
 
-def tensor_of(raw: dict[str, Any]) -> Tensor:
+def build_tensor(raw: dict[str, Any]) -> Tensor:
     """One entry of `Inputs` or `Outputs`: `Format/Datatype` up to TensorRT 10, `Datatype` and `Format` from 11 on."""
     both = raw.get("Format/Datatype") or raw.get("Format/DataType")
     if isinstance(both, str):
@@ -90,7 +90,9 @@ def _shared(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _tensors(raw: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
     return (
-        tuple([tensor_of(entry) for entry in raw if isinstance(entry, dict)]) if isinstance(raw, list) else ()
+        tuple([build_tensor(entry) for entry in raw if isinstance(entry, dict)])
+        if isinstance(raw, list)
+        else ()
     )
 
 
@@ -299,7 +301,7 @@ def _binding(name: str, is_input: bool, tensor: Tensor) -> Binding:
 
 
 def _stated_binding(raw: dict[str, Any]) -> Binding:
-    tensor = tensor_of(raw)
+    tensor = build_tensor(raw)
     mode = str(raw.get("IOMode", "")).lower()
     layout = tensor.format if tensor.format.text else _profile_format(raw)
     is_input = True if mode.endswith("input") else False if mode.endswith("output") else None

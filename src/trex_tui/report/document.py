@@ -273,7 +273,7 @@ def _number_format(key: str) -> Callable[[Any], str]:
     return next((form for end, form in _FORMATS.items() if key.endswith(end)), format_count)
 
 
-def unit_of(column: Column) -> str:
+def find_unit(column: Column) -> str:
     """The unit of a column's raw values; empty for none."""
     if column.unit is not None:
         return column.unit

@@ -348,13 +348,13 @@ def with_ending(text: str, form: ExportFormat) -> str:
     return f"{stem}.{form.value}" if dot and ending in known else text
 
 
-def format_of(text: str) -> ExportFormat | None:
+def find_format(text: str) -> ExportFormat | None:
     """The format that the ending of a typed path names."""
     ending = text.strip().rpartition(".")[2].lower()
     return next((form for form in ExportFormat if form.value == ending), None)
 
 
-def target_of(text: str, name: str) -> Path:
+def find_target(text: str, name: str) -> Path:
     """The file that a person means: `name` in it where it is a directory.
 
     Raises:

@@ -11,7 +11,7 @@ from typing import Any
 
 from trex_tui.engine.model import Layer
 from trex_tui.errors import Diagnostic
-from trex_tui.report.document import Document, Section, Table, raw, unit_of
+from trex_tui.report.document import Document, Section, Table, find_unit, raw
 
 REPORT_SCHEMA = "trex-tui/report/2"
 
@@ -106,7 +106,7 @@ def table_object(table: Table) -> dict[str, Any]:
     return {
         "id": table.id,
         "columns": [
-            {"name": column.key, "heading": column.title, "unit": unit_of(column) or None}
+            {"name": column.key, "heading": column.title, "unit": find_unit(column) or None}
             for column in table.columns
         ],
         "rows": row_objects(table),

@@ -32,12 +32,12 @@ from typing import Any
 from trex_tui.artifacts.discover import ArtifactSet
 from trex_tui.artifacts.input_files import load_json
 from trex_tui.artifacts.layer_info import LayerInfo, read_layer_info
-from trex_tui.artifacts.naming import ArtifactKind, display_name, stem_of, tells_role
+from trex_tui.artifacts.naming import ArtifactKind, display_name, engine_stem, tells_role
 from trex_tui.artifacts.output_files import (
     TEMPORARY_PREFIX,
     TEMPORARY_SUFFIX,
     Inputs,
-    inputs_of,
+    list_inputs,
     reason,
     refusal,
     remove_stale,
@@ -157,7 +157,7 @@ def write_trex_files(
                 folder.mkdir()
                 made.append(_SetWriter(source, folder, directory, staged).write(with_engine=with_engine))
             _check_names(made, Path(staging))
-            _check_targets(staged, inputs_of(sets), force=force)
+            _check_targets(staged, list_inputs(sets), force=force)
             for target, file in staged.items():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 file.replace(target)
@@ -317,7 +317,7 @@ def find_base(source: ArtifactSet, name: str) -> str:
         base = plain[: -len(ending) - 1]
         if kind in _LOGS and not _ENGINE.search(base):
             continue
-        if base and display_name(stem_of(path)) == name:
+        if base and display_name(engine_stem(path)) == name:
             return base
     return name
 

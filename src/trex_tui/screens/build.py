@@ -31,16 +31,16 @@ from trex_tui.widgets.build_tables import (
     OUTLINES,
     Outline,
     View,
+    collect_listings,
+    describe_tactics,
+    describe_view,
     fill_tables,
     fill_tactics,
     is_empty,
-    listings_of,
     make_tables,
     memory_text,
-    summary_of,
-    tactic_words,
+    summarize_view,
     tactics_summary,
-    words_of,
 )
 from trex_tui.widgets.chrome import SummaryLine
 from trex_tui.widgets.table import SortKey, VirtualTable
@@ -163,7 +163,7 @@ class BuildPane(TablePane[Any], ShowsBuild):
     def _summary_of(self, facts: BuildFacts) -> str:
         """The summary of the view, made once: it looks at all of the log."""
         if self.view not in self._summaries:
-            self._summaries[self.view] = summary_of(facts, self.view)
+            self._summaries[self.view] = summarize_view(facts, self.view)
         reading = "" if facts.trace.is_whole else f"Reading tactics …{self._progress} · "
         return reading + self._summaries[self.view]
 
@@ -181,13 +181,13 @@ class BuildPane(TablePane[Any], ShowsBuild):
             return [sentence_line(text, style) for text in self._waiting_words()]
         if self.tuned is not None:
             row = self.tables.tactics.cursor_item
-            return tactic_words(self.engine, self.facts, self.tuned, self._rows, row, width)
+            return describe_tactics(self.engine, self.facts, self.tuned, self._rows, row, width)
         if self.is_nothing:
             trace = self.facts.trace
             reading = "" if trace.is_whole else f"Reading the tactics …{self._progress}"
             nothing = sentence_line(reading or empty_view_text(trace, self.view.value))
-            return [nothing, *words_of(self.engine, self.facts, self.view, None)]
-        return words_of(self.engine, self.facts, self.view, self._cursor_thing)
+            return [nothing, *describe_view(self.engine, self.facts, self.view, None)]
+        return describe_view(self.engine, self.facts, self.view, self._cursor_thing)
 
     def _make_chart(self, width: int) -> list[TextLine]:
         if self.facts is None or self.view is not View.MEMORY:
@@ -211,7 +211,9 @@ class BuildPane(TablePane[Any], ShowsBuild):
         """The rows of the table on screen; of a layer's tactics also those of all layers."""
         if self.facts is None or self.is_nothing:
             return Selection(self.engine)
-        return Selection(self.engine, listings=listings_of(self.tables, self.facts, self.view, self.tuned))
+        return Selection(
+            self.engine, listings=collect_listings(self.tables, self.facts, self.view, self.tuned)
+        )
 
     # Filter and current layer
 

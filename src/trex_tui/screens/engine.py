@@ -17,7 +17,7 @@ from textual.widgets import ContentSwitcher
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
 from trex_tui.analysis.dataflow import whole_lanes
 from trex_tui.analysis.filter import FilterError, filter_layers
-from trex_tui.analysis.filter.selection import values_of
+from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.crash_log import internal, note
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -84,7 +84,7 @@ def warm(engine: Engine) -> None:
 
 def _warm(engine: Engine) -> None:
     derived(engine)
-    values = values_of(engine)
+    values = engine_values(engine)
     _ = values.folded_names
     for column in ("kind", "precision", "latency_ms", "latency_pct"):
         values.counts(column)

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME
-from trex_tui.artifacts.output_files import Inputs, inputs_of, write_output
+from trex_tui.artifacts.output_files import Inputs, list_inputs, write_output
 from trex_tui.crash_log import internal
 from trex_tui.engine.engine import Engine
 from trex_tui.errors import TrexError
@@ -21,10 +21,10 @@ from trex_tui.report.export import (
     comparison_as,
     default_directory,
     file_stem,
-    format_of,
+    find_format,
+    find_target,
     layers_as,
     listing_as,
-    target_of,
     with_ending,
 )
 from trex_tui.screens.dialogs import ChooseScreen, PromptScreen
@@ -68,7 +68,7 @@ class ExportScreen(PromptScreen[ExportTarget]):
         self.title_text = f"Export {what}"
         self._texts = list(forms.values())
         self._forms = list(forms)
-        form = format_of(text)
+        form = find_format(text)
         self._form = form if form in self._forms else self._forms[0]
 
     def on_mount(self) -> None:
@@ -83,7 +83,7 @@ class ExportScreen(PromptScreen[ExportTarget]):
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
-        form = format_of(event.value)
+        form = find_format(event.value)
         if form in self._forms and form is not self._form:
             self._form = form
             self.choices.highlighted = self._forms.index(form)
@@ -91,7 +91,7 @@ class ExportScreen(PromptScreen[ExportTarget]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         try:
-            path = target_of(event.value, f"export.{self._form.value}")
+            path = find_target(event.value, f"export.{self._form.value}")
             self._inputs.check(path)
         except TrexError as error:
             self.say(str(error))
@@ -230,7 +230,7 @@ class Exporter:
         sets = listed_sets(self._screen)
         if isinstance(self._screen, EngineScreen):
             sets += [engine.source for engine in self._screen.held_engines()]
-        inputs = inputs_of(sets, get_services(self._screen).paths)
+        inputs = list_inputs(sets, get_services(self._screen).paths)
         text = text or f"{offer.path}.{next(iter(offer.forms)).value}"
         window = ExportScreen(offer.title, offer.forms, text, remark, inputs=inputs)
         self._app.push_screen(window, lambda target: self._export(offer, target) if target else None)

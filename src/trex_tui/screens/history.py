@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.screen import Screen
 
-from trex_tui.analysis.dataflow import Neighbour, consumers_of, producers_of
+from trex_tui.analysis.dataflow import Neighbour, list_consumers, list_producers
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
 from trex_tui.screens.dialogs import ChooseScreen
@@ -49,7 +49,7 @@ def choose_neighbour(
     screen: Screen[Any], engine: Engine, layer: Layer, go: Callable[[Layer], None], *, outgoing: bool
 ) -> None:
     """Go to the only consumer or producer of a layer, or offer them all."""
-    neighbours = (consumers_of if outgoing else producers_of)(engine, layer)
+    neighbours = (list_consumers if outgoing else list_producers)(engine, layer)
     if not neighbours:
         screen.notify(_why_none(engine, layer, outgoing=outgoing), markup=False)
     elif len(neighbours) == 1:

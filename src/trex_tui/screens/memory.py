@@ -33,7 +33,7 @@ from trex_tui.screens.pane import LayerTablePane
 from trex_tui.screens.services import compute
 from trex_tui.text import format_bytes, plural, printable
 from trex_tui.widgets.actions import Place, bindings_in
-from trex_tui.widgets.bars import bar_lines, kind_style_of
+from trex_tui.widgets.bars import bar_lines, find_kind_style
 from trex_tui.widgets.strip_chart import StripChart, StripClicked
 from trex_tui.widgets.table import VirtualTable
 from trex_tui.widgets.table_columns import memory_columns
@@ -223,7 +223,7 @@ def _total_tables(totals: Sequence[MemoryTotal]) -> list[Table]:
             (total.key, total.layers, Cell(size, _format_size(size, unknown, total.layers)))
             for total, size, unknown in known
         ]
-        styles = [kind_style_of(total.key) for total, _, _ in known]
+        styles = [find_kind_style(total.key) for total, _, _ in known]
         return Table(title.lower(), _TOTAL_COLUMNS, rows, title=title, styles=styles)
 
     tables = (

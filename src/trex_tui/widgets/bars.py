@@ -88,11 +88,11 @@ _PRECISION_STYLES = {data_type.value: precision_style(data_type) for data_type i
 _TENSOR_CORES = {"yes": "$success", "no": "$warning"}
 
 
-def kind_style_of(name: str) -> str:
+def find_kind_style(name: str) -> str:
     return kind_style(LayerKind(name))
 
 
-def precision_style_of(name: str) -> str:
+def find_precision_style(name: str) -> str:
     """Style of a precision by its name; `unknown` is one."""
     return _PRECISION_STYLES.get(name, "$muted")
 
@@ -101,7 +101,7 @@ def share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:
     """Time by kind and by precision, of some of an engine's layers."""
     kinds = totals_table("by_kind", "Kind", total_by_kind(engine, layers))
     precisions = totals_table("by_precision", "Precision", total_by_precision(engine, layers))
-    return [_drawn(engine, kinds, kind_style_of), _drawn(engine, precisions, precision_style_of)]
+    return [_drawn(engine, kinds, find_kind_style), _drawn(engine, precisions, find_precision_style)]
 
 
 def computed_share_tables(engine: Engine, layers: Sequence[Layer]) -> list[Table]:

@@ -63,14 +63,14 @@ def ordered(blocks: Iterable[Block], order: Order) -> list[Block]:
     """The blocks in an order; those that tie stay in the order of execution."""
     if order.by == ORDER:
         return sorted(blocks, key=lambda block: block.index, reverse=order.descending)
-    value = _value_of(order.by)
+    value = _block_value(order.by)
     valued = [(value(block), block) for block in sorted(blocks, key=lambda block: block.index)]
     known = [(number, block) for number, block in valued if number is not None]
     known.sort(key=lambda pair: pair[0], reverse=order.descending)
     return [block for _, block in known] + [block for number, block in valued if number is None]
 
 
-def _value_of(by: str) -> Callable[[Block], float | None]:
+def _block_value(by: str) -> Callable[[Block], float | None]:
     if by == SIZE:
         return lambda block: None if block.delta_ms is None else abs(block.delta_ms)
     name, _, place = by.partition(":")

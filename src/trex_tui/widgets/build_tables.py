@@ -336,7 +336,7 @@ def is_empty(tables: Tables, facts: BuildFacts, view: View) -> bool:
     return not things[view]
 
 
-def listings_of(
+def collect_listings(
     tables: Tables, facts: BuildFacts, view: View, tuned: TunedLayer | None
 ) -> dict[str, ListingOffer]:
     """What can be exported of what is on screen, in words: rows as they are filtered and, where one table is, sorted."""
@@ -348,10 +348,10 @@ def listings_of(
         shown = tables.layers.shown_rows
         layers = {plural(len(shown), "tuned layer"): offer("layers", lambda: shown)}
         tactics = f"all tactics of {plural(len(shown), 'layer')}"
-        every = {tactics: offer("tactics", lambda: build.tactics_of(facts, shown))}
+        every = {tactics: offer("tactics", lambda: build.list_tactics(facts, shown))}
         if tuned is None:
             return layers | every
-        rows = offer("tactics", lambda: build.tactics_of(facts, [tuned]))
+        rows = offer("tactics", lambda: build.list_tactics(facts, [tuned]))
         return {f"tactics of {tuned.tuning.name}": rows} | every | layers
     table = tables.of(view)
     is_outline = isinstance(table, Outline)
@@ -361,7 +361,7 @@ def listings_of(
 # Words
 
 
-def summary_of(facts: BuildFacts, view: View) -> str:
+def summarize_view(facts: BuildFacts, view: View) -> str:
     """A line about a view as a whole."""
     number = list(View).index(view) + 1
     return f"{number}/{len(View)} {view.value[:1].upper()}{view.value[1:]} · {_summary(facts, view)}"
@@ -409,7 +409,7 @@ def tactics_summary(tuned: TunedLayer) -> str:
     return f"{LEGEND} · {plural(tuned.tactics, 'tactic')}"
 
 
-def words_of(engine: Engine, facts: BuildFacts, view: View, item: Any) -> list[TextLine]:  # noqa: ANN401 - as item_lines
+def describe_view(engine: Engine, facts: BuildFacts, view: View, item: Any) -> list[TextLine]:  # noqa: ANN401 - as item_lines
     """What stands beside the table of a view."""
     lines: list[Line] = []
     if view is View.LAYERS:
@@ -423,7 +423,7 @@ def words_of(engine: Engine, facts: BuildFacts, view: View, item: Any) -> list[T
     return text_lines(lines, None)
 
 
-def tactic_words(
+def describe_tactics(
     engine: Engine,
     facts: BuildFacts,
     tuned: TunedLayer,

@@ -18,7 +18,7 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 PEAK, HERE, BOTH = "▲", "●", "◆"
 
 
-def column_of(index: int, count: int, width: int) -> int:
+def column_at(index: int, count: int, width: int) -> int:
     """The column in which value number `index` of `count` stands; its first one where a value has several."""
     if count < width:
         return -(-index * width // count) if count else 0
@@ -113,8 +113,8 @@ class StripChart(Widget):
         return content
 
     def _span(self, index: int, width: int) -> tuple[int, int]:
-        start = column_of(index, len(self._values), width)
-        return start, max(start + 1, column_of(index + 1, len(self._values), width))
+        start = column_at(index, len(self._values), width)
+        return start, max(start + 1, column_at(index + 1, len(self._values), width))
 
     def _marks(self, width: int) -> Content:
         last = str(len(self._values) - 1)

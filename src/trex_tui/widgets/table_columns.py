@@ -96,12 +96,14 @@ def chosen_columns(engine: Engine, names: Sequence[str]) -> list[TableColumn[Lay
     """Columns that a person chose: the name stays where the terminal is narrow, of the others the last goes first."""
     widths = {name: width for name, width, _ in _LATENCY_LAYOUT}
     return [
-        _latency_column(engine, name, widths.get(name) or _width_of(name), 0 if name == "name" else index)
+        _latency_column(
+            engine, name, widths.get(name) or _measure_width(name), 0 if name == "name" else index
+        )
         for index, name in enumerate(names, start=1)
     ]
 
 
-def _width_of(name: str) -> int:
+def _measure_width(name: str) -> int:
     """Room for the title and an arrow, and for what stands below it."""
     column = ALL_COLUMNS_BY_NAME[name]
     return max(len(column.title) + 2, 9 if column.is_number else 14)

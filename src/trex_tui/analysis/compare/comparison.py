@@ -10,9 +10,9 @@ from trex_tui.analysis.compare.model import Align, Block, Caution, CautionKind, 
 from trex_tui.analysis.compare.overview import (
     describe_sides,
     judge_engines,
-    kind_of,
-    modules_of,
-    precision_of,
+    kind_key,
+    module_keys,
+    precision_key,
     rank,
     rows_by,
 )
@@ -195,9 +195,9 @@ def _compare(
             else difference(index, baseline, blocks, sides, related=aligned[index].related)
             for index in range(len(engines))
         ),
-        by_kind=rows_by(engines, baseline, per, kind_of),
-        by_precision=rows_by(engines, baseline, per, precision_of),
-        by_module=rows_by(engines, baseline, per, modules_of),
+        by_kind=rows_by(engines, baseline, per, kind_key),
+        by_precision=rows_by(engines, baseline, per, precision_key),
+        by_module=rows_by(engines, baseline, per, module_keys),
         ranking=ranking.order,
         ranked_by=ranking.by,
         ranking_ms=ranking.latency_ms,

@@ -50,7 +50,7 @@ def _judge(comparison: Comparison, gate: Gate, engine: int, significant: bool) -
     baseline = _value(comparison, gate, comparison.baseline) if gate.is_relative else None
     compared = gate.compare(value, baseline)
     fell = gate.falls(compared)
-    why = _words(comparison, gate, engine, value, baseline, compared)
+    why = _describe_metric(comparison, gate, engine, value, baseline, compared)
     verdict = comparison.verdicts[engine]
     is_end_to_end = gate.metric in _END_TO_END or gate.metric == "throughput_qps"
     if fell and significant and is_end_to_end and verdict is not None and verdict.outcome is Outcome.SAME:
@@ -59,7 +59,7 @@ def _judge(comparison: Comparison, gate: Gate, engine: int, significant: bool) -
     return GateResult(gate, label, fell, value, baseline, compared, why, engine)
 
 
-def _words(
+def _describe_metric(
     comparison: Comparison, gate: Gate, engine: int, value: float, baseline: float | None, compared: float
 ) -> str:
     words = f"{comparison.sides[engine].label}: {gate.name} is {_shown(gate, value)}"

@@ -123,17 +123,17 @@ def _largest(values: Sequence[float | None]) -> float:
     return max((abs(value) for value in values if value is not None), default=0.0)
 
 
-def kind_of(layer: Layer) -> Sequence[str]:
+def kind_key(layer: Layer) -> Sequence[str]:
     """The key of the matrix by kind."""
     return (layer.kind.value,)
 
 
-def precision_of(layer: Layer) -> Sequence[str]:
+def precision_key(layer: Layer) -> Sequence[str]:
     """The key of the matrix by precision."""
     return (layer.precision.value if layer.precision else UNKNOWN,)
 
 
-def modules_of(layer: Layer) -> Sequence[str]:
+def module_keys(layer: Layer) -> Sequence[str]:
     """The keys of the matrix by module, as in `analysis.rollup.by_module`."""
     return (find_module(layer, MODULE_DEPTH),)
 

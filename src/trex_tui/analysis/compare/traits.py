@@ -259,7 +259,7 @@ class Traits:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.batch = batch_of(engine)
+        self.batch = find_batch(engine)
         self.of = [self._trait(layer) for layer in engine.layers]
         self.order = _order(engine)
         self.before, self.after = self._contract()
@@ -320,7 +320,7 @@ def same_core(one: Trait, other: Trait) -> bool:
     return fits(one, other) and (one.core is None or other.core is None or one.core == other.core)
 
 
-def batch_of(engine: Engine) -> int | None:
+def find_batch(engine: Engine) -> int | None:
     """Samples of one inference: the first extent that all inputs of several dimensions share; None if they do not tell."""
     extents = {
         binding.shape[0]

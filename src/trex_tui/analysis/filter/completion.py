@@ -9,7 +9,7 @@ from typing import Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS
 from trex_tui.analysis.filter.parser import ALIASES, LISTS, find_column, needs_quotes, quoted
-from trex_tui.analysis.filter.selection import values_of
+from trex_tui.analysis.filter.selection import engine_values
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
 
@@ -100,7 +100,7 @@ def _values(engine: Engine, column: LayerColumn, typed: str) -> list[str]:
     """Values of a column that begin as typed, the most frequent first."""
     if column.is_number and (column.unit or column.dtype == "float64"):
         return []
-    counts = values_of(engine).counts(column.name)
+    counts = engine_values(engine).counts(column.name)
     if column.is_number and len(counts) > MOST_NUMBERS:
         return []
     wanted = typed.removeprefix('"').casefold()

@@ -70,7 +70,7 @@ def filter_layers(engine: Engine, text: str) -> list[Layer]:
 
 def select(engine: Engine, expression: Expression) -> list[Layer]:
     """The layers that an expression lets through, in execution order."""
-    found = _select(values_of(engine), expression, range(len(engine.layers)))
+    found = _select(engine_values(engine), expression, range(len(engine.layers)))
     return [engine.layers[index] for index in found]
 
 
@@ -105,7 +105,7 @@ class EngineValues:
 
 
 @lru_cache(maxsize=8)
-def values_of(engine: Engine) -> EngineValues:
+def engine_values(engine: Engine) -> EngineValues:
     """The values of an engine. Kept for the last few engines."""
     return EngineValues(engine)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trex_tui.buildlog.build_trace import MemoryPoint
-from trex_tui.report.charts.cells import column_of, draw_columns, draw_upright, paint, plot_area
+from trex_tui.report.charts.cells import column_at, draw_columns, draw_upright, paint, plot_area
 from trex_tui.report.charts.figure import ACCENT, PRIMARY, WARNING, Key, Lines, Mark, Scale, Series, log_scale
 from trex_tui.report.charts.grid import Grid, Line
 
@@ -54,7 +54,7 @@ def tactic_histogram(times: TacticTimes, width: int, height: int) -> tuple[Line,
 def _counts(area: Grid, times: Sequence[float], x: Scale) -> list[int]:
     counts = [0] * max(1, -(-area.width // _BIN_CELLS))
     for time in times:
-        counts[column_of(area, x, time) // _BIN_CELLS] += 1
+        counts[column_at(area, x, time) // _BIN_CELLS] += 1
     return counts
 
 
@@ -63,7 +63,7 @@ def _mark(area: Grid, x: Scale, times: TacticTimes) -> None:
     marks: dict[int, str] = {}
     for letter, time in (("C", times.chosen_ms), ("F", times.fastest_ms)):
         if time is not None and time > 0:
-            column = column_of(area, x, time)
+            column = column_at(area, x, time)
             marks[column] = marks.get(column, "") + letter
     for column, letters in marks.items():
         style = _CHOSEN if "C" in letters else _FASTEST

@@ -31,7 +31,7 @@ from trex_tui.report.charts.figure import (
     Subject,
     Tick,
 )
-from trex_tui.report.charts.grid import CellSpan, Grid, Line, apart, shorten, split_cells, wrap_words
+from trex_tui.report.charts.grid import CellSpan, Grid, Line, apart, shorten, split_cells, wrap_text
 from trex_tui.report.charts.sampling import EXTREMES, MEDIANS, column_span, largest_of_columns, sample_series
 from trex_tui.text import ELLIPSIS, format_bar, printable
 
@@ -50,13 +50,13 @@ def draw(chart: Chart, subject: Subject, width: int, height: int) -> tuple[Line,
     grid = Grid(width, height)
     _draw_title(grid, chart.title, subject if figure.marks_layer and figure.form else None)
     words = [(text, "") for text in figure.words] + [(text, WARNING) for text in figure.missing]
-    lines = [CellSpan(part, style) for text, style in words for part in wrap_words(printable(text), width)]
+    lines = [CellSpan(part, style) for text, style in words for part in wrap_text(printable(text), width)]
     rows = height - 1 - min(len(lines), max(2, height // 3))
     if figure.form is None or width < _LEAST_PLOT[0] or rows < _LEAST_PLOT[1]:
-        _draw_words(grid, lines, 2 if height > len(lines) + 2 else 1)
+        _draw_sentences(grid, lines, 2 if height > len(lines) + 2 else 1)
     else:
         paint(figure.form, grid.part(0, 1, width, rows))
-        _draw_words(grid, lines, rows + 1)
+        _draw_sentences(grid, lines, rows + 1)
     return grid.lines()
 
 
@@ -74,7 +74,7 @@ def _draw_title(grid: Grid, title: str, subject: Subject | None) -> None:
         grid.put(grid.width - len(split_cells(shown)), 0, shown, HERE_STYLE)
 
 
-def _draw_words(grid: Grid, lines: Sequence[CellSpan], first: int) -> None:
+def _draw_sentences(grid: Grid, lines: Sequence[CellSpan], first: int) -> None:
     """The sentences from a row on; an ellipsis where they are more than there is room for."""
     for row, line in enumerate(lines[: grid.height - first], start=first):
         is_cut = row == grid.height - 1 and row - first + 1 < len(lines)
@@ -144,12 +144,12 @@ def cell_at(fraction: float, cells: int) -> int:
     return max(0, min(cells - 1, round(fraction * (4 * cells - 1)) // 4))
 
 
-def column_of(area: Grid, x: Scale, value: float) -> int:
+def column_at(area: Grid, x: Scale, value: float) -> int:
     """The column of a value; the first or the last for one that is beyond."""
     return cell_at(x.fraction(value), area.width)
 
 
-def row_of(area: Grid, y: Scale, value: float) -> int:
+def row_at(area: Grid, y: Scale, value: float) -> int:
     """The row of a value; the first or the last for one that is beyond."""
     return area.height - 1 - cell_at(y.fraction(value), area.height)
 
@@ -334,7 +334,7 @@ def _(form: Columns, part: Grid) -> None:
     for flag in form.flags:
         if form.curve is not None:
             column = min(area.width - 1, int((flag.index + 0.5) / count * area.width))
-            area.put(column, row_of(area, y, form.curve.values[flag.index]), flag.sign, flag.style)
+            area.put(column, row_at(area, y, form.curve.values[flag.index]), flag.sign, flag.style)
         else:
             _raise_flag(area, *_bar_span(flag.index, count, area.width), flag.sign, flag.style)
 
@@ -394,7 +394,7 @@ def _mark_bins(area: Grid, marks: Sequence[Mark], x: Scale) -> None:
             is_above = mark.at > x.high
             area.label(area.width if is_above else 0, 4, f"{mark.label} ▸", f"bold {mark.style}")
             continue
-        column = column_of(area, x, mark.at)
+        column = column_at(area, x, mark.at)
         draw_upright(area, column, mark.style, over=True)
         row = next((row for row in range(min(4, area.height)) if free[row] <= column), 0)
         start = min(column + 1, area.width - len(name))
@@ -423,9 +423,9 @@ def _(form: Lines, part: Grid) -> None:
     if form.names_ends:
         _name_ends(area, form.series, y)
     for dot in form.dots:
-        _label_dot(area, column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.label, dot.style)
+        _label_dot(area, column_at(area, x, dot.x), row_at(area, y, dot.y), dot.sign, dot.label, dot.style)
     for mark in form.marks:
-        column = column_of(area, x, mark.at)
+        column = column_at(area, x, mark.at)
         draw_upright(area, column, mark.style)
         if mark.label:
             area.label(column + 2, area.height - 1, mark.label, mark.style)
@@ -443,14 +443,14 @@ def _mark_edges(area: Grid, series: Series, x: Scale, limits: tuple[float, float
     for at, value in series.points:
         if value > high or value < low:
             row, sign = (0, "▲") if value > high else (area.height - 1, "▼")
-            area.put(column_of(area, x, at), row, sign, WARNING)
+            area.put(column_at(area, x, at), row, sign, WARNING)
 
 
 def _name_ends(area: Grid, series: Sequence[Series], y: Scale) -> None:
     """Names at the ends of the curves; beside each other where they end in the same row."""
     taken: set[int] = set()
     for each in reversed(series):
-        row = row_of(area, y, each.points[-1][1])
+        row = row_at(area, y, each.points[-1][1])
         row = row - 1 if row else 1
         width = len(split_cells(each.name))
         area.put(
@@ -477,23 +477,23 @@ def _(form: Points, part: Grid) -> None:
     area = plot_area(part, x, x.title, y, form.keys)
     draw_curves(area, [_run(roof, x, y) for roof in reversed(form.roofs)])
     for dot in form.dots:
-        area.put(column_of(area, x, dot.x), row_of(area, y, dot.y), dot.sign, dot.style)
+        area.put(column_at(area, x, dot.x), row_at(area, y, dot.y), dot.sign, dot.style)
     for mark in form.marks:
-        _draw_level(area, mark, row_of(area, y, mark.at))
+        _draw_level(area, mark, row_at(area, y, mark.at))
     for roof in form.roofs:
-        row = row_of(area, y, roof.points[-1][1])
+        row = row_at(area, y, roof.points[-1][1])
         end = area.width - len(split_cells(roof.name))
         starts = range(end, end - area.width // 3, -4)
         _label(
             area, [(start, line) for start in starts for line in (row - 1, row + 1)], roof.name, roof.style
         )
         if roof.knee and x.low <= roof.knee[0] <= x.high:
-            column = column_of(area, x, roof.knee[0])
+            column = column_at(area, x, roof.knee[0])
             area.put(column, row, _KNEE, WARNING)
             area.label(column - len(roof.knee[2]), row - 1, roof.knee[2], WARNING)
     if form.slope is not None:
         at, value, label = form.slope
-        column, row = column_of(area, x, at), row_of(area, y, value)
+        column, row = column_at(area, x, at), row_at(area, y, value)
         left = column - len(label) - 2
         beside = [(left, row), (left, row - 1)] if left >= 0 else []
         _label(area, [*beside, (column + 3, row + 1)], label, SECONDARY)

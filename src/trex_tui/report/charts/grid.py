@@ -66,7 +66,7 @@ def shorten(text: str, width: int) -> str:
     return "".join([*head, ELLIPSIS, *(end[1:] if end and end[0] == _TAIL else end)])
 
 
-def wrap_words(text: str, width: int) -> list[str]:
+def wrap_text(text: str, width: int) -> list[str]:
     """Text in lines of at most `width` cells, broken between words, but not between a number and its unit; words longer
     than a line are broken as well."""
     lines: list[str] = []

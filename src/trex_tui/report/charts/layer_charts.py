@@ -137,7 +137,7 @@ def _shares(
         for total in totals
     ]
     headings, unit = (("n", "ms", "%"), "time, ms") if is_timed else (("n",), "layers")
-    form = Bars(bars, headings, unit, keys, partial(_rest_words, totals, is_timed=is_timed))
+    form = Bars(bars, headings, unit, keys, partial(_describe_rest, totals, is_timed=is_timed))
     counted = f"{plural(len(subject.layers), 'layer')} in {plural(len(totals), what)}"
     if not is_timed:
         missing = "No time is known: the bars are numbers of layers. `trtexec --exportProfile` tells times."
@@ -149,7 +149,7 @@ def _shares(
     return Figure((words,), lacking, form)
 
 
-def _rest_words(totals: Sequence[Total], first: int, *, is_timed: bool) -> str:
+def _describe_rest(totals: Sequence[Total], first: int, *, is_timed: bool) -> str:
     """What the totals from one on add up to."""
     rest = totals[first:]
     words = f"and {len(rest)} more: {plural(sum(total.layers for total in rest), 'layer')}"

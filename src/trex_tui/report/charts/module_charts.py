@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from trex_tui.analysis.memory import ActivationMemory, activation_memory
-from trex_tui.analysis.modules import Group, Grouping, arrange, fused_words, label_in, module_path
+from trex_tui.analysis.modules import Group, Grouping, arrange, describe_fusion, label_in, module_path
 from trex_tui.analysis.structure import sum_latency_ms
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.kinds import LayerKind
@@ -101,11 +101,11 @@ def icicle(subject: Subject) -> Figure:
     else:
         words = [f"Layers by module, each block as wide as its number of layers: {counted}."]
         missing = ("No time is known. `trtexec --exportProfile` tells times.",)
-    if fused := fused_words(layers):
+    if fused := describe_fusion(layers):
         words.append(fused)
     path = [block for block in root.every() if block.is_here][1:]
     if path:
-        words.append(f"The current layer: {' › '.join(map(_block_words, path))}.")
+        words.append(f"The current layer: {' › '.join(map(_describe_block, path))}.")
     if not any(map(module_path, layers)):
         missing = (*missing, "The names of these layers tell no modules.")
 
@@ -124,7 +124,7 @@ def icicle(subject: Subject) -> Figure:
     return Figure(tuple(words), missing, form)
 
 
-def _block_words(block: IcicleBlock) -> str:
+def _describe_block(block: IcicleBlock) -> str:
     return block.label if block.kind else f"one of {block.label[1:]} too narrow to show"
 
 

@@ -105,7 +105,7 @@ def _kind_keys(subject: Subject, places: Sequence[Place]) -> list[Key]:
     return kind_keys(Counter(layer.kind for layer, _, _ in places), subject.palette.kind, kind_sign)
 
 
-def _product_words(x: float, y: float) -> str:
+def _describe_gemm(x: float, y: float) -> str:
     return f"{format_tick(round(x, 6))} × {format_tick(round(y, 2))}"
 
 
@@ -143,7 +143,7 @@ def products(subject: Subject) -> Figure:
 
     x = log_scale([x for _, x, _ in places], f"{_MEANING[first]} (log)", format_tick)
     y = log_scale([y for _, _, y in places], f"{_MEANING[second]} (log)", format_tick)
-    form = _points(subject, places, (x, y), look, _product_words, _time_keys(slowest))
+    form = _points(subject, places, (x, y), look, _describe_gemm, _time_keys(slowest))
     return Figure(tuple(words), missing, form)
 
 
@@ -189,7 +189,7 @@ def efficiency(subject: Subject) -> Figure:
         missing = (f"{plural(len(rest), 'layer')}{with_time} not shown: no roof, or no time.",)
     x = log_scale([ms for _, ms, _ in places], "time of the layer, ms (log)", format_tick)
     y = Scale(0.0, max(110.0, max(pct for _, _, pct in places) * 1.05), "% of the roof")
-    form = _points(subject, places, (x, y), _kind_look(subject), _product_words, _kind_keys(subject, places))
+    form = _points(subject, places, (x, y), _kind_look(subject), _describe_gemm, _kind_keys(subject, places))
     return Figure(tuple(words), missing, replace(form, marks=[Mark(100.0, "roof", WARNING, is_level=True)]))
 
 
@@ -281,7 +281,7 @@ def roofline_chart(subject: Subject) -> Figure:
     current = subject.shown_current
     here = roofline.points.get(current.index) if current else None
     if here is not None and here.intensity and here.achieved_flop_per_s:
-        words.append(_here_words(here))
+        words.append(_describe_current(here))
     return Figure(
         tuple(words),
         _missing(subject, places, peaks, roofline),
@@ -340,7 +340,7 @@ def _summary(subject: Subject, places: Sequence[Place], roofline: Roofline) -> s
     )
 
 
-def _here_words(here: RooflinePoint) -> str:
+def _describe_current(here: RooflinePoint) -> str:
     roof = f", {format_pct(here.roof_pct)} % of its roof" if here.roof_pct is not None else ""
     bound = f", bound by {here.bound.value}" if here.bound else ""
     return (

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trex_tui.report.charts.figure import MUTED, Key, Mark, Scale, Tick
-from trex_tui.report.charts.grid import wrap_words
+from trex_tui.report.charts.grid import wrap_text
 from trex_tui.report.charts.svg_elements import (
     CHAR,
     FONT,
@@ -134,7 +134,7 @@ def _alone(caption: Caption, content: str, height: float) -> tuple[str, float]:
     lines = [
         (part, style)
         for text, style in sentences
-        for part in wrap_words(printable(text), int(caption.room / CHAR))
+        for part in wrap_text(printable(text), int(caption.room / CHAR))
     ]
     below = top + height + 10
     whole = below + LINE * len(lines) + _MARGIN
@@ -262,7 +262,7 @@ class Aside:
     @property
     def lines(self) -> list[str]:
         """The label in narrow lines."""
-        return wrap_words(self.label, _ASIDE_COLUMNS)
+        return wrap_text(self.label, _ASIDE_COLUMNS)
 
     @property
     def height(self) -> float:

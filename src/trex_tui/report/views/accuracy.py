@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trex_tui.artifacts.accuracy import AccuracyResult, ComparedSide, OutputDifference, read_accuracy
-from trex_tui.artifacts.naming import ArtifactKind, stem_of
+from trex_tui.artifacts.naming import ArtifactKind, engine_stem
 from trex_tui.errors import ArtifactError
 from trex_tui.report.document import Cell, Column, Section, make_table
 from trex_tui.text import MISSING, format_pct, plural, printable
@@ -170,15 +170,15 @@ def _same_plan(side: ComparedSide, engine: Engine) -> bool | None:
     except OSError:
         return None
     first = next(iter(engine.files.values()))
-    manifest = read_manifest(first.with_name(f"{stem_of(first)}.capture.json"))
+    manifest = read_manifest(first.with_name(f"{engine_stem(first)}.capture.json"))
     entry = manifest.get("engine") if isinstance(manifest, dict) else None
     digest = entry.get("sha256") if isinstance(entry, dict) else None
     return digest == side.sha256 if isinstance(digest, str) else None
 
 
 def _same_name(side: ComparedSide, engine: Engine) -> bool:
-    stem = stem_of(Path(side.name)) if side.name else ""
-    own = {stem_of(path) for kind, path in engine.files.items() if kind is not ArtifactKind.ACCURACY}
+    stem = engine_stem(Path(side.name)) if side.name else ""
+    own = {engine_stem(path) for kind, path in engine.files.items() if kind is not ArtifactKind.ACCURACY}
     return bool(stem) and stem in own
 
 

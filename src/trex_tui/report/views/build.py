@@ -235,14 +235,14 @@ _ROWS: dict[str, tuple[Sequence[Column], Callable[[BuildFacts], Iterable[Any]]]]
     "phases": (PHASES, lambda facts: facts.trace.phases),
     "passes": (PASSES, lambda facts: _pass_rows(facts.trace)),
     "layers": (LAYERS, lambda facts: facts.tuned),
-    "tactics": (TACTICS, lambda facts: tactics_of(facts, facts.tuned)),
+    "tactics": (TACTICS, lambda facts: list_tactics(facts, facts.tuned)),
     "memory": (MEMORY, lambda facts: facts.trace.memory),
     "strategies": (STRATEGIES, _strategy_rows),
     "messages": (MESSAGES, lambda facts: facts.trace.messages),
 }
 
 
-def tactics_of(facts: BuildFacts, tuned: Iterable[TunedLayer]) -> Iterator[TacticRow]:
+def list_tactics(facts: BuildFacts, tuned: Iterable[TunedLayer]) -> Iterator[TacticRow]:
     """Every tactic of some layers, in the order of the log: timed, skipped, or out of the timing cache."""
     return (row for layer in tuned for row in tactic_rows(facts, layer))
 

@@ -73,7 +73,7 @@ def _in_ms(value: float | None) -> str:
     return f"{format_tactic_ms(value)} ms"
 
 
-def _line_of(number: int) -> Line:
+def _make_line(number: int) -> Line:
     return Line(f"line {number}", "muted", label="in the log")
 
 
@@ -146,7 +146,7 @@ def _phase_lines(phase: Phase | PhaseShare) -> Iterator[Line]:
         return
     ended = None if phase.ended_s is None else f"{phase.ended_s:.0f} s after the log began"
     yield from _pairs([("layer", phase.layer), ("ended", ended)])
-    yield _line_of(phase.line)
+    yield _make_line(phase.line)
 
 
 def _pass_lines(graph_pass: OptimizerPass) -> Iterator[Line]:
@@ -156,7 +156,7 @@ def _pass_lines(graph_pass: OptimizerPass) -> Iterator[Line]:
     yield Line(
         "the log ends before it says" if layers is None else plural(layers, "layer"), label="afterwards"
     )
-    yield _line_of(graph_pass.line)
+    yield _make_line(graph_pass.line)
     if not steps:
         yield Line("It changed nothing that the log tells of.", "muted")
         return
@@ -171,7 +171,7 @@ def _step_lines(step: Fusion) -> Iterator[Line]:
     yield Line(step.layer, label="layer")
     types = f"{step.from_type} → {step.to_type}" if step.from_type or step.to_type else None
     yield from _pairs([("with", step.other), ("type", types)])
-    yield _line_of(step.line)
+    yield _make_line(step.line)
 
 
 def _point_lines(point: MemoryPoint) -> Iterator[Line]:
@@ -186,7 +186,7 @@ def _point_lines(point: MemoryPoint) -> Iterator[Line]:
         yield Line(f"{size} MiB" + (f", {change:+d} MiB" if change is not None else ""), label=label)
     if point.at_s is not None:
         yield Line(f"{point.at_s:.0f} s after the log began", label="when")
-    yield _line_of(point.line)
+    yield _make_line(point.line)
 
 
 def memory_lines(trace: BuildTrace) -> Iterator[Line]:
@@ -233,14 +233,14 @@ def _strategy_lines(facts: BuildFacts, strategy: BackendStrategy) -> Iterator[Li
         tuned = [layer for layer in facts.tuned if layer.tuning.strategy == strategy.number]
         tactics = format_count(sum(layer.tactics for layer in tuned))
         yield Line(f"{plural(len(tuned), 'layer')}, {tactics} tactics", label="tuned")
-    yield _line_of(strategy.line)
+    yield _make_line(strategy.line)
 
 
 def _operator_lines(tuning: LayerTuning, table: MyelinTable) -> Iterator[Line]:
     yield Line(table.operator or "an operator without a name", "heading")
     yield Line(tuning.name, label="in the layer")
     yield from _pairs([("ONNX nodes", ", ".join(table.onnx_nodes))])
-    yield _line_of(table.line)
+    yield _make_line(table.line)
     yield Line(f"{plural(len(table.tactics), 'kernel')} timed, the first is taken", "section")
     ratios = (f" · {tactic.ratio:.2f}×" if tactic.ratio is not None else "" for tactic in table.tactics)
     texts = [
@@ -275,7 +275,7 @@ def tuned_lines(engine: Engine | None, facts: BuildFacts, tuned: TunedLayer) -> 
     for reformat in facts.trace.reformats:
         if reformat.consumer == tuning.name and reformat.strategy == tuning.strategy:
             yield Line(reformat_text(reformat), label="reformatted")
-    yield _line_of(tuning.line)
+    yield _make_line(tuning.line)
 
 
 def _tried_text(tuning: LayerTuning) -> str:

@@ -12,15 +12,15 @@ from trex_tui.analysis.columns import derived
 from trex_tui.analysis.conditions import capture_document, capture_facts, doubts
 from trex_tui.analysis.gap import gap
 from trex_tui.analysis.memory import activation_memory, traffic_bytes
-from trex_tui.analysis.modules import by_module, fused_words
+from trex_tui.analysis.modules import by_module, describe_fusion
 from trex_tui.analysis.structure import (
     Total,
     by_stream,
     critical_path,
+    describe_streams,
     device_transitions,
     reformat_latency_ms,
     reformats,
-    stream_words,
     total_by,
     total_by_kind,
     total_by_precision,
@@ -142,7 +142,7 @@ def _structure(engine: Engine) -> dict[str, Any]:
             "layers": [layer.index for layer in path.layers],
         },
         "streams": plain(by_stream(engine)),
-        "streams_note": stream_words(engine),
+        "streams_note": describe_streams(engine),
         "device_transitions": plain(device_transitions(engine)),
         "reformats": {
             "layers": len(changes),
@@ -150,7 +150,7 @@ def _structure(engine: Engine) -> dict[str, Any]:
             "slowest": plain(changes[:MOST_REFORMATS]),
         },
         "by_module": plain(by_module(engine)),
-        "by_module_note": fused_words(engine.layers),
+        "by_module_note": describe_fusion(engine.layers),
     }
 
 
@@ -160,7 +160,7 @@ def number_sentences(engine: Engine) -> dict[str, list[str]]:
     lines = {
         "Compute": [_compute_text(engine)],
         "Activations": [_memory_text(engine)],
-        "Streams": [stream_words(engine)],
+        "Streams": [describe_streams(engine)],
     }
     path = critical_path(engine)
     if path is not None:

@@ -11,7 +11,7 @@ from itertools import chain
 
 from trex_tui.analysis.columns import Derived
 from trex_tui.analysis.compute import Compute
-from trex_tui.analysis.dataflow import Neighbour, consumers_of, producers_of
+from trex_tui.analysis.dataflow import Neighbour, list_consumers, list_producers
 from trex_tui.analysis.modules import Group, Grouping, Share, by_onnx_node
 from trex_tui.analysis.structure import hottest, sum_latency_ms
 from trex_tui.engine.engine import Engine
@@ -81,8 +81,8 @@ def layer_lines(
     yield from _tensor_lines("Inputs", layer.inputs, layer.constant_inputs, outside)
     yield from _tensor_lines("Outputs", layer.outputs, frozenset(), outside)
     yield from _byte_lines(layer)
-    yield from _neighbour_lines("Producers", "←", producers_of(engine, layer))
-    yield from _neighbour_lines("Consumers", "→", consumers_of(engine, layer))
+    yield from _neighbour_lines("Producers", "←", list_producers(engine, layer))
+    yield from _neighbour_lines("Consumers", "→", list_consumers(engine, layer))
     yield from _tactic_lines(layer)
     if build:
         yield Line("Build", "section")

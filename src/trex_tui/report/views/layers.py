@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trex_tui.analysis.columns import ALL_COLUMNS, ALL_COLUMNS_BY_NAME, derived
-from trex_tui.analysis.modules import by_module, fused_words
+from trex_tui.analysis.modules import by_module, describe_fusion
 from trex_tui.analysis.structure import hottest, total_by_kind, total_by_precision
 from trex_tui.engine.columns import LayerColumn
 from trex_tui.engine.engine import Engine
@@ -162,7 +162,7 @@ def group_sections(subject: EngineSubject) -> Iterator[Section]:
         tables=tables,
     )
     if engine.has_profile:
-        fused = fused_words(engine.layers)
+        fused = describe_fusion(engine.layers)
         yield Section(
             "modules",
             "Time by kernel and module",

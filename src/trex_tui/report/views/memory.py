@@ -11,9 +11,9 @@ from trex_tui.analysis.memory import (
     LiveTensor,
     MemoryTotal,
     activation_memory,
+    find_tensor,
     live_tensors,
     memory_by_kind,
-    tensor_of,
 )
 from trex_tui.engine.engine import Engine
 from trex_tui.engine.model import Layer
@@ -104,7 +104,7 @@ def _describe_tensor(engine: Engine, value: LiveTensor) -> TensorText:
 
 
 def _type_text(engine: Engine, value: LiveTensor) -> str:
-    tensor = tensor_of(engine, value)
+    tensor = find_tensor(engine, value)
     return f"{format_shape(tensor.shape)} {tensor.description}" if tensor else ""
 
 

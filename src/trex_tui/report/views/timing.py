@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trex_tui.analysis.compare.traits import batch_of
+from trex_tui.analysis.compare.traits import find_batch
 from trex_tui.analysis.stability import Stability, Steadiness
 from trex_tui.analysis.timing import (
     PERCENTILES,
@@ -111,7 +111,7 @@ def read_times(engine: Engine, batch: int | None = None) -> Times | None:
     if statistics is None:
         return None
     source = "--batch" if batch is not None else "first extent of the inputs"
-    known = batch if batch is not None else batch_of(engine)
+    known = batch if batch is not None else find_batch(engine)
     timing = engine.timing
     if timing is None or statistics.queries is None:
         return Times(engine, statistics, known, source if known else "", None, {}, None)
