@@ -346,7 +346,7 @@ def given_inputs(named: Sequence[str], specs: Sequence[TensorSpec], most: int | 
     that this program keeps have it.
 
     Args:
-        most: Use only so many.
+        most: Largest number of samples to use; None for all.
 
     Raises:
         TrexError: Something is not there, or not understood.
@@ -382,7 +382,7 @@ def _names(names: set[str]) -> str:
 def _list_samples(
     root: Path, specs: Sequence[TensorSpec], most: int | None
 ) -> list[Mapping[str, tuple[Path, DataType | None]]]:
-    if (root / "samples").is_dir():  # a result of ours
+    if (root / "samples").is_dir():  # written by `trex-tui accuracy`
         root = root / "samples"
     try:
         folders = sorted(

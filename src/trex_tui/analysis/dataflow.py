@@ -308,7 +308,7 @@ class Branch:
 
 
 def fitted(root: Neighbour, slots: int) -> Branch:
-    """What fits beside each other in so many places; the slowest stay, the others become a `Rest`.
+    """Reduce neighbours to at most this many boxes: the slowest stay, the others become a `Rest`.
 
     Near layers go before far ones: a place goes to what is behind a layer only when all its siblings have theirs.
     """

@@ -2,7 +2,7 @@
 
     METRIC OPERATOR NUMBER          METRIC.PART OPERATOR NUMBER
 
-One language for `diff`, `lint` and `accuracy`, each with metrics of its own. A gate falls where its condition holds. A number
+One language for `diff`, `lint` and `accuracy`, each with metrics of its own. A gate fails where its condition holds. A number
 has a unit where its metric has one (`5us`, `10Mi`). Where there is a baseline, a number with a sign is the difference to it,
 in the metric's unit or, with `%`, in percent of the baseline's value; one without a sign is the value itself.
 """

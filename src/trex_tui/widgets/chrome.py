@@ -134,7 +134,6 @@ def _joined(facts: list[Fact]) -> Content:
 
 LEAST_REMARK = 12
 """Cells that a remark gets before the tabs are drawn with fewer words."""
-SHORT_TITLE = 4
 
 
 @dataclass

@@ -225,7 +225,7 @@ MOST_PATTERN_CHARACTERS = 200
 MOST_REPEATS = 10
 MOST_UNBOUNDED = 4
 FEW_TIMES = 4
-"""A repetition of up to so many times may hold others."""
+"""Largest count of a repetition that may contain other repetitions."""
 _MANY_TIMES = 1000
 _LONGEST_TEXTS = (sys.maxsize, 20_000, 4_000)
 """By the number of repetitions without an end. Names of real engines have some hundred characters, a few have thousands."""
